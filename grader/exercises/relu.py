@@ -46,7 +46,7 @@ relu = Exercise(
 
 
 @relu.misconception(
-    "relu_in_place_mask",
+    "in_place_mask",
     "Your backward writes zeros into grad_output itself. That tensor is not yours: other branches of the graph read it "
     "too. Make a new tensor.",
 )
@@ -64,7 +64,7 @@ class InPlaceMask(Function):
 
 
 @relu.misconception(
-    "relu_mask_by_gradient",
+    "mask_by_gradient",
     "You mask by the sign of the gradient. Whether ReLU let an element through was decided by the sign of the input.",
 )
 class MaskByGradient(Function):
