@@ -1,0 +1,1 @@
+"""What a learner works with: the course served in JupyterLab, hints and progress."""

@@ -1,0 +1,118 @@
+"""Figures for the lessons: one look that reads on a white page and on JupyterLab's dark one.
+
+The background is transparent; text, spines and curves are mid-tones with a contrast of at least 3 : 1 on white and on
+#111. The look belongs to the figure: matplotlib's global settings stay as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import matplotlib as mpl
+import matplotlib.pyplot as plt
+from cycler import cycler
+from matplotlib.axes import Axes
+from matplotlib.colors import LinearSegmentedColormap
+from matplotlib.figure import Figure
+
+__all__ = ["COLORS", "TEXT", "figure", "heat"]
+
+TEXT = "#797979"
+"""The grey that is equally far from white and from #111."""
+
+COLORS = ("#3a7fd5", "#d1660a", "#2d8f57", "#a35fd0", "#d5455f", "#178a99")
+"""Blue, orange, green, violet, red, teal: about equally bright, told apart by hue."""
+
+_STYLE: dict[str, Any] = {
+    "figure.facecolor": "white",  # never drawn (frameon=False); a transparent one makes Jupyter lay a white card below
+    "figure.frameon": False,
+    "axes.facecolor": "none",
+    "axes.edgecolor": TEXT,
+    "axes.labelcolor": TEXT,
+    "axes.linewidth": 0.6,
+    "axes.prop_cycle": cycler(color=COLORS),
+    "axes.spines.right": False,
+    "axes.spines.top": False,
+    "axes.titlesize": 11,
+    "font.size": 10,
+    "text.color": TEXT,
+    "xtick.color": TEXT,
+    "xtick.major.width": 0.6,
+    "ytick.color": TEXT,
+    "ytick.major.width": 0.6,
+}
+
+
+class _CourseAxes(Axes):  # type: ignore[misc]
+    """Axes whose later texts and legends keep the look; matplotlib would read them from the global settings."""
+
+    def text(self, *args: Any, **kwargs: Any) -> Any:
+        return super().text(*args, **_with_color(kwargs))
+
+    def annotate(self, *args: Any, **kwargs: Any) -> Any:
+        if isinstance(kwargs.get("arrowprops"), dict):
+            kwargs["arrowprops"] = _with_color(kwargs["arrowprops"], unless=("ec", "edgecolor", "fc", "facecolor"))
+        return super().annotate(*args, **_with_color(kwargs))
+
+    def legend(self, *args: Any, **kwargs: Any) -> Any:
+        return super().legend(*args, **{"frameon": False, "labelcolor": TEXT, **kwargs})
+
+
+class _CourseFigure(Figure):  # type: ignore[misc]
+    """A figure whose own title and texts keep the look."""
+
+    def text(self, *args: Any, **kwargs: Any) -> Any:
+        return super().text(*args, **_with_color(kwargs))
+
+
+def _with_color(kwargs: dict[str, Any], *, unless: Sequence[str] = ()) -> dict[str, Any]:
+    """kwargs with the text colour, where they do not say one."""
+    if any(name in kwargs for name in ("color", "c", *unless)):
+        return kwargs
+    return {**kwargs, "color": TEXT}
+
+
+def figure(
+    columns: int = 1, rows: int = 1, *, width: float | None = None, height: float | None = None, **kwargs: Any
+) -> tuple[Figure, Any]:
+    """A figure in the course's look, and its axes: one Axes, or an array of them as `plt.subplots` gives.
+
+    width and height are those of the whole figure in inches (4.2 and 2.8 a panel where not given); further keyword
+    arguments (sharey=True, ...) go to `plt.subplots`.
+    """
+    size = (width or min(4.2 * columns, 10.0), height or 2.8 * rows)
+    kwargs["subplot_kw"] = {"axes_class": _CourseAxes, **kwargs.get("subplot_kw", {})}
+    with mpl.rc_context(_STYLE):
+        return plt.subplots(
+            rows, columns, figsize=size, FigureClass=_CourseFigure, layout="constrained", **kwargs
+        )
+
+
+# Transparent in the middle, so that a zero looks like the page, light or dark.
+_DIVERGING = LinearSegmentedColormap.from_list(
+    "course", [(0.82, 0.40, 0.04, 0.9), (0.82, 0.40, 0.04, 0.0), (0.23, 0.50, 0.84, 0.0), (0.23, 0.50, 0.84, 0.9)]
+)
+
+
+def heat(ax: Axes, matrix: Any, title: str = "", *, decimals: int = 2, limit: float | None = None) -> None:
+    """Draw a matrix (anything `np.asarray` takes, or a tensor) as coloured squares with their values written in.
+
+    Blue is positive, orange negative, zero the page's own colour. `limit` is the magnitude of the full colour: pass the
+    same one to compare two matrices side by side. Values are left out above 12 rows or columns.
+    """
+    import numpy as np
+
+    values = np.asarray(matrix.detach() if hasattr(matrix, "detach") else matrix, dtype=float)
+    if values.ndim != 2:
+        raise ValueError(f"heat draws a matrix (2 dimensions); this one has shape {values.shape}")
+    top = limit or float(np.abs(values).max(initial=0.0)) or 1.0
+    ax.imshow(values, cmap=_DIVERGING, vmin=-top, vmax=top, aspect="equal", interpolation="nearest")
+    ax.set_title(title)
+    ax.set_xticks(range(values.shape[1]))
+    ax.set_yticks(range(values.shape[0]))
+    ax.tick_params(length=0)
+    if max(values.shape) <= 12:
+        for (i, j), value in np.ndenumerate(values):
+            text = f"{value:.{decimals}f}" if value else "0"
+            ax.text(j, i, text, ha="center", va="center", fontsize=9)

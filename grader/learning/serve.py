@@ -1,0 +1,191 @@
+"""`grader learn`: the course in JupyterLab, on this machine or a remote one, opened on lesson 00.
+
+The server runs in this process with settings of its own, kept in `.grader/jupyter` of the learner's folder: nothing in the
+home folder is read or written, and JupyterLab asks no other host for news, updates or extensions.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import socket
+import sys
+import threading
+import webbrowser
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import click
+
+from grader.errors import GraderError
+from grader.learning.workspace import Seeding, find_lessons, resolve, seed
+
+__all__ = ["addresses", "has_browser", "learn", "pick_port"]
+
+_DEFAULT_PORT = 8888
+_LOCAL = ("localhost", "127.0.0.1", "::1")
+_EVERYWHERE = ("0.0.0.0", "::", "", "*")
+
+# A learner's JupyterLab has no class to fetch from, nothing to update and no reason to ask the network.
+_DISABLED_IN_LAB = (
+    "@jupyterlab/apputils-extension:announcements",
+    "@jupyterlab/extensionmanager-extension",
+    "@jupyter/nbgrader",
+)
+_DISABLED_IN_SERVER = (
+    "jupyter_lsp",
+    "nbgrader.server_extensions.assignment_list",
+    "nbgrader.server_extensions.course_list",
+    "nbgrader.server_extensions.formgrader",
+    "nbgrader.server_extensions.validate_assignment",
+)
+_LAB_SETTINGS: dict[str, dict[str, Any]] = {
+    "@jupyterlab/apputils-extension:notification": {"checkForUpdates": False, "fetchNews": "false"},
+    "@jupyterlab/docmanager-extension:plugin": {"autosaveInterval": 30},  # seconds; the default is 120
+}
+
+
+def learn(
+    folder: Path | None = None, *, port: int | None = None, ip: str = "localhost", browser: bool = True
+) -> None:
+    """Serve the course until it is stopped with Ctrl+C.
+
+    `folder` holds the learner's own copies (default: `my-course` here). With `port` None the first free one from 8888 is
+    taken. `browser` False never opens one; True opens one only where there is one to open.
+    Raises GraderError when the port is taken, the address is not this machine's or the folder cannot be written.
+    """
+    home = resolve(folder)
+    _tell(seed(home, lessons=find_lessons()))
+    port = pick_port(ip, port)
+    token = secrets.token_hex(16)
+    first = min(path.name for path in find_lessons().glob("*.ipynb"))
+    server = _start(home, ip=ip, port=port, token=token, first=first)
+    urls = addresses(ip, server.port, token, first)
+    _announce(home, urls, port=server.port, ip=ip)
+    if browser and has_browser(ip, os.environ):
+        threading.Thread(target=webbrowser.open, args=(urls[0],), daemon=True).start()
+    server.start()
+
+
+def pick_port(ip: str, port: int | None) -> int:
+    """The port asked for, or else the first free one from 8888, or else any. Raises GraderError if it cannot be had."""
+    if port is not None:
+        problem = _why_not(ip, port)
+        if problem:
+            raise GraderError(
+                f"Cannot serve on {ip or '*'}, port {port}: {problem}.\n"
+                "Likely cause: another program (an earlier `grader learn`?) has the port, or the address is not this machine's.\n"
+                "Leave the port out to take a free one, or name another: grader learn --port 8890"
+            )
+        return port
+    for candidate in range(_DEFAULT_PORT, _DEFAULT_PORT + 50):
+        if _why_not(ip, candidate) is None:
+            return candidate
+    return pick_port(ip, 0)
+
+
+def _why_not(ip: str, port: int) -> str | None:
+    """Why we cannot listen there, in the system's words, or None if we can."""
+    try:
+        found = socket.getaddrinfo(None if ip in _EVERYWHERE else ip, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+        for family, kind, protocol, _, address in found[:1]:
+            with socket.socket(family, kind, protocol) as probe:
+                if os.name == "posix":  # as the server does: a port in TIME_WAIT is free
+                    probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+                probe.bind(address)
+    except (OSError, OverflowError) as error:
+        return getattr(error, "strerror", None) or str(error)
+    return None
+
+
+def has_browser(ip: str, environ: Mapping[str, str]) -> bool:
+    """Whether there is a browser in front of the person who started us: a local address, a screen, no ssh."""
+    if ip not in _LOCAL or any(name in environ for name in ("SSH_CONNECTION", "SSH_CLIENT", "SSH_TTY")):
+        return False
+    if sys.platform not in ("darwin", "win32") and not (environ.get("DISPLAY") or environ.get("WAYLAND_DISPLAY")):
+        return False
+    try:
+        webbrowser.get()
+    except webbrowser.Error:
+        return False
+    return True
+
+
+def addresses(ip: str, port: int, token: str, first: str) -> list[str]:
+    """The addresses to open, best first: of this machine by name as well when we listen everywhere."""
+    hosts = [ip]
+    if ip in _EVERYWHERE:
+        hosts = [socket.gethostname(), "localhost"]
+    elif ":" in ip:
+        hosts = [f"[{ip}]"]
+    return [f"http://{host}:{port}/lab/tree/{first}?token={token}" for host in hosts]
+
+
+def _tell(seeding: Seeding) -> None:
+    """Say what became of the lessons, where there is something to say."""
+    if seeding.refreshed:
+        click.echo(f"Brought up to date (you had not edited them): {', '.join(seeding.refreshed)}")
+    for lesson, beside in seeding.beside.items():
+        click.echo(f"{lesson}: the course has a newer version. Yours is untouched; the new one is {beside} beside it.")
+
+
+def _announce(home: Path, urls: list[str], *, port: int, ip: str) -> None:
+    click.echo(f"Your lessons: {home}")
+    click.echo("Open in a browser:")
+    for url in urls:
+        click.echo(f"    {url}")
+    if ip in _LOCAL and "SSH_CONNECTION" in os.environ:
+        click.echo("You are logged in over ssh. To reach that address, run this on your own machine and leave it open:")
+        click.echo(f"    ssh -L {port}:localhost:{port} {os.environ.get('USER', 'you')}@{socket.gethostname()}")
+    click.echo("Stop with Ctrl+C. Your work is saved as you go.")
+    sys.stdout.flush()
+
+
+def _start(home: Path, *, ip: str, port: int, token: str, first: str) -> Any:
+    """A JupyterLab server (jupyter_server's ServerApp), listening but not yet answering."""
+    _isolate(home / ".grader" / "jupyter")
+    from jupyterlab.labapp import LabApp  # reads the environment set above
+    from traitlets.config import Config
+
+    config = Config()
+    config.ServerApp = Config(
+        ip="" if ip in _EVERYWHERE else ip,
+        port=port,
+        port_retries=0,
+        root_dir=str(home),
+        open_browser=False,
+        answer_yes=True,  # Ctrl+C stops; no question on a terminal that may not be there
+        allow_root=hasattr(os, "geteuid") and os.geteuid() == 0,
+        allow_remote_access=ip not in _LOCAL,
+        jpserver_extensions={"jupyterlab": True, **dict.fromkeys(_DISABLED_IN_SERVER, False)},
+        log_level="ERROR",
+    )
+    config.LabApp = Config(
+        default_url=f"/lab/tree/{first}",
+        extension_manager="readonly",
+        news_url=None,
+        check_for_updates_class="jupyterlab.NeverCheckForUpdate",
+        log_level="ERROR",
+    )
+    config.IdentityProvider.token = token
+    return LabApp.initialize_server(argv=[], config=config)
+
+
+def _isolate(settings: Path) -> None:
+    """Point Jupyter and IPython at `settings`, and PATH at this Python's commands."""
+    lab = settings / "config" / "labconfig"
+    lab.mkdir(parents=True, exist_ok=True)
+    disabled = {"disabledExtensions": dict.fromkeys(_DISABLED_IN_LAB, True)}
+    (lab / "page_config.json").write_text(json.dumps(disabled, indent=1), encoding="utf-8")
+    (lab / "default_setting_overrides.json").write_text(json.dumps(_LAB_SETTINGS, indent=1), encoding="utf-8")
+    os.environ.update(
+        JUPYTER_CONFIG_DIR=str(settings / "config"),
+        JUPYTER_DATA_DIR=str(settings / "data"),
+        JUPYTER_RUNTIME_DIR=str(settings / "runtime"),
+        IPYTHONDIR=str(settings / "ipython"),
+        PATH=os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)]),
+    )
+    for name in ("JUPYTER_TOKEN", "JUPYTER_CONFIG_PATH", "JUPYTERLAB_SETTINGS_DIR", "JUPYTERLAB_WORKSPACES_DIR"):
+        os.environ.pop(name, None)

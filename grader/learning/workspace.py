@@ -1,0 +1,154 @@
+"""The learner's folder: their own copy of the lessons, which no update of the course ever overwrites.
+
+`seed` copies lessons in and brings untouched ones up to date. "Untouched" is judged by what a learner writes, the text of the
+cells: running a lesson (outputs, execution counts) does not make it theirs. What was handed out is remembered in
+`.grader/lessons.json` beside the lessons.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from grader.errors import GraderError
+
+__all__ = ["DEFAULT_FOLDER", "Seeding", "find_lessons", "fingerprint", "resolve", "seed"]
+
+DEFAULT_FOLDER = "my-course"
+_STATE = Path(".grader") / "lessons.json"
+
+
+@dataclass(slots=True)
+class Seeding:
+    """What `seed` did, as file names; `beside` maps a lesson that the learner edited to the new version put next to it."""
+
+    added: list[str] = field(default_factory=list)
+    refreshed: list[str] = field(default_factory=list)
+    kept: list[str] = field(default_factory=list)
+    beside: dict[str, str] = field(default_factory=dict)
+
+
+def find_lessons() -> Path:
+    """The folder of student notebooks: inside an installed package, or `notebooks/` of the checkout.
+
+    Raises GraderError when neither holds a lesson.
+    """
+    package = Path(__file__).resolve().parent.parent
+    for folder in (package / "notebooks", package.parent / "notebooks"):
+        if any(folder.glob("*.ipynb")):
+            return folder
+    raise GraderError(
+        f"No lessons found beside the package in {package}.\n"
+        "Likely cause: a checkout whose notebooks/ was emptied, or a copy of the package alone.\n"
+        "Run `make notebooks` in the checkout, or install the course again: pip install ."
+    )
+
+
+def resolve(folder: Path | None) -> Path:
+    """The learner's folder: the one asked for, the current one if it is such a folder, else `my-course` here."""
+    if folder is not None:
+        return folder.expanduser().absolute()
+    here = Path.cwd()
+    return here if (here / _STATE).is_file() else here / DEFAULT_FOLDER
+
+
+def fingerprint(content: bytes, *, name: str) -> str:
+    """Hash of what a person writes in a file: of a notebook its cells' types and text, of any other file its bytes.
+
+    A notebook that cannot be read is hashed as bytes, so it counts as edited and is left alone.
+    """
+    if name.endswith(".ipynb"):
+        try:
+            cells = json.loads(content)["cells"]
+            text = [[cell["cell_type"], "".join(cell["source"])] for cell in cells]
+            content = json.dumps(text, ensure_ascii=True).encode()
+        except (ValueError, KeyError, TypeError):
+            pass
+    return hashlib.sha256(content).hexdigest()
+
+
+def seed(folder: Path, *, lessons: Path) -> Seeding:
+    """Bring `folder` up to date with the lessons in `lessons` without losing a word of the learner's.
+
+    A lesson that is missing is added, an untouched one is refreshed, an edited one is kept: if the course has a newer version
+    of it, that is put beside it under a new name. Raises GraderError if the folder cannot be written.
+    """
+    done = Seeding()
+    try:
+        handed_out = _read_state(folder)
+        for source in sorted(path for path in lessons.iterdir() if path.is_file()):
+            if not source.name.startswith("."):
+                handed_out[source.name] = _seed_one(folder, source, handed_out.get(source.name), done)
+        _write_state(folder, handed_out)
+    except OSError as error:
+        raise GraderError(
+            f"Cannot write the course folder {folder}: {error.strerror or error}.\n"
+            "Likely cause: no permission there, a file of that name, or a full disk.\n"
+            "Name a folder of your own: grader learn FOLDER"
+        ) from error
+    return done
+
+
+def _seed_one(folder: Path, source: Path, handed_out: str | None, done: Seeding) -> str:
+    """Place one lesson; returns the fingerprint to remember as handed out."""
+    name, content = source.name, source.read_bytes()
+    new = fingerprint(content, name=name)
+    target = folder / name
+    if not target.exists():
+        _write(target, content)
+        done.added.append(name)
+        return new
+    theirs = fingerprint(target.read_bytes(), name=name)
+    if theirs == new:
+        return new
+    if theirs == handed_out:
+        _write(target, content)
+        done.refreshed.append(name)
+        return new
+    done.kept.append(name)
+    if handed_out != new:
+        spare = _free_name(target)
+        _write(spare, content)
+        done.beside[name] = spare.name
+    return new
+
+
+def _free_name(target: Path) -> Path:
+    """`02_relu.new.ipynb`, or `.new-2`, `.new-3`: an earlier new version may hold work by now."""
+    number = 1
+    while True:
+        spare = target.with_name(f"{target.stem}.new{f'-{number}' if number > 1 else ''}{target.suffix}")
+        if not spare.exists():
+            return spare
+        number += 1
+
+
+def _read_state(folder: Path) -> dict[str, str]:
+    try:
+        state = json.loads((folder / _STATE).read_bytes())
+        return {str(name): str(value) for name, value in state["handed_out"].items()}
+    except (FileNotFoundError, ValueError, KeyError, TypeError, AttributeError):
+        return {}  # without a record every lesson that differs counts as edited, so nothing is lost
+
+
+def _write_state(folder: Path, handed_out: dict[str, str]) -> None:
+    text = json.dumps({"handed_out": handed_out}, indent=1, sort_keys=True) + "\n"
+    _write(folder / _STATE, text.encode())
+
+
+def _write(path: Path, content: bytes) -> None:
+    """Write in one step, so that a kill or a full disk leaves the old file whole."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+        os.chmod(temporary, 0o644)
+        os.replace(temporary, path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
