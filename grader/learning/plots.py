@@ -1,7 +1,7 @@
 """Figures for the lessons: one look that reads on a white page and on JupyterLab's dark one.
 
-The background is transparent; text, spines and curves are mid-tones with a contrast of at least 3 : 1 on white and on
-#111. The look belongs to the figure: matplotlib's global settings stay as they are.
+The background is transparent; text, spines and curves are mid-tones with a contrast of at least 3 : 1 on
+white and on #111. The look belongs to the figure: matplotlib's global settings stay as they are.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from typing import Any
 
 import matplotlib as mpl
 import matplotlib.pyplot as plt
+import numpy as np
 from cycler import cycler
 from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap
@@ -24,9 +25,9 @@ TEXT = "#797979"
 COLORS = ("#3a7fd5", "#d1660a", "#2d8f57", "#a35fd0", "#d5455f", "#178a99")
 """Blue, orange, green, violet, red, teal: about equally bright, told apart by hue."""
 
-_STYLE: dict[str, Any] = {
-    "figure.facecolor": "white",  # never drawn (frameon=False); a transparent one makes Jupyter lay a white card below
-    "figure.frameon": False,
+_STYLE: Any = {
+    # Never drawn (frameon=False). A transparent one would make Jupyter lay a white card below the picture.
+    "figure.facecolor": "white",
     "axes.facecolor": "none",
     "axes.edgecolor": TEXT,
     "axes.labelcolor": TEXT,
@@ -44,22 +45,23 @@ _STYLE: dict[str, Any] = {
 }
 
 
-class _CourseAxes(Axes):  # type: ignore[misc]
-    """Axes whose later texts and legends keep the look; matplotlib would read them from the global settings."""
+class _CourseAxes(Axes):
+    """Axes whose later texts and legends keep the look (matplotlib reads it from the global settings)."""
 
     def text(self, *args: Any, **kwargs: Any) -> Any:
         return super().text(*args, **_with_color(kwargs))
 
     def annotate(self, *args: Any, **kwargs: Any) -> Any:
         if isinstance(kwargs.get("arrowprops"), dict):
-            kwargs["arrowprops"] = _with_color(kwargs["arrowprops"], unless=("ec", "edgecolor", "fc", "facecolor"))
+            own = ("ec", "edgecolor", "fc", "facecolor")
+            kwargs["arrowprops"] = _with_color(kwargs["arrowprops"], unless=own)
         return super().annotate(*args, **_with_color(kwargs))
 
     def legend(self, *args: Any, **kwargs: Any) -> Any:
         return super().legend(*args, **{"frameon": False, "labelcolor": TEXT, **kwargs})
 
 
-class _CourseFigure(Figure):  # type: ignore[misc]
+class _CourseFigure(Figure):
     """A figure whose own title and texts keep the look."""
 
     def text(self, *args: Any, **kwargs: Any) -> Any:
@@ -78,32 +80,27 @@ def figure(
 ) -> tuple[Figure, Any]:
     """A figure in the course's look, and its axes: one Axes, or an array of them as `plt.subplots` gives.
 
-    width and height are those of the whole figure in inches (4.2 and 2.8 a panel where not given); further keyword
-    arguments (sharey=True, ...) go to `plt.subplots`.
+    width and height are those of the whole figure in inches (4.2 and 2.8 a panel where not given, at most 10
+    wide); further keyword arguments (sharey=True, ...) go to `plt.subplots`.
     """
     size = (width or min(4.2 * columns, 10.0), height or 2.8 * rows)
     kwargs["subplot_kw"] = {"axes_class": _CourseAxes, **kwargs.get("subplot_kw", {})}
+    options = {"FigureClass": _CourseFigure, "layout": "constrained", "frameon": False, **kwargs}
     with mpl.rc_context(_STYLE):
-        return plt.subplots(
-            rows, columns, figsize=size, FigureClass=_CourseFigure, layout="constrained", **kwargs
-        )
+        return plt.subplots(rows, columns, figsize=size, **options)
 
 
-# Transparent in the middle, so that a zero looks like the page, light or dark.
-_DIVERGING = LinearSegmentedColormap.from_list(
-    "course", [(0.82, 0.40, 0.04, 0.9), (0.82, 0.40, 0.04, 0.0), (0.23, 0.50, 0.84, 0.0), (0.23, 0.50, 0.84, 0.9)]
-)
+# White text has a contrast of at least 4.5 : 1 on every shade, so a value is legible whatever the page.
+_DIVERGING = LinearSegmentedColormap.from_list("course", ["#b34700", "#757575", "#0b57c2"])
 
 
 def heat(ax: Axes, matrix: Any, title: str = "", *, decimals: int = 2, limit: float | None = None) -> None:
-    """Draw a matrix (anything `np.asarray` takes, or a tensor) as coloured squares with their values written in.
+    """Draw a matrix (a tensor, an array or nested lists) as coloured squares with their values written in.
 
-    Blue is positive, orange negative, zero the page's own colour. `limit` is the magnitude of the full colour: pass the
-    same one to compare two matrices side by side. Values are left out above 12 rows or columns.
+    Blue is positive, orange negative, grey zero. `limit` is the magnitude that gets the full colour: pass the
+    same one to compare two matrices side by side. Above 12 rows or columns the values are left out.
     """
-    import numpy as np
-
-    values = np.asarray(matrix.detach() if hasattr(matrix, "detach") else matrix, dtype=float)
+    values = np.asarray(matrix.detach().cpu() if hasattr(matrix, "detach") else matrix, dtype=float)
     if values.ndim != 2:
         raise ValueError(f"heat draws a matrix (2 dimensions); this one has shape {values.shape}")
     top = limit or float(np.abs(values).max(initial=0.0)) or 1.0
@@ -112,7 +109,8 @@ def heat(ax: Axes, matrix: Any, title: str = "", *, decimals: int = 2, limit: fl
     ax.set_xticks(range(values.shape[1]))
     ax.set_yticks(range(values.shape[0]))
     ax.tick_params(length=0)
+    ax.spines[:].set_visible(False)
     if max(values.shape) <= 12:
         for (i, j), value in np.ndenumerate(values):
             text = f"{value:.{decimals}f}" if value else "0"
-            ax.text(j, i, text, ha="center", va="center", fontsize=9)
+            ax.text(j, i, text, ha="center", va="center", fontsize=9, color="white")
