@@ -1,0 +1,137 @@
+"""Running student code so that it cannot disturb what comes after: state restored, output caught, time limited.
+
+A guard for honest mistakes, not a sandbox: hostile code is for the grading run's separate process.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import linecache
+import os
+import signal
+import sys
+import threading
+import traceback
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from types import FrameType
+from typing import Any
+
+import torch
+
+from grader.subject import Failure
+
+__all__ = ["Seen", "TimeLimit", "describe", "guarded", "time_limit"]
+
+_GRADER = os.path.dirname(os.path.abspath(__file__)) + os.sep
+_TORCH = os.path.dirname(os.path.abspath(torch.__file__)) + os.sep
+
+
+class TimeLimit(BaseException):
+    """Raised inside code that ran too long; no `except Exception` of the student swallows it."""
+
+
+@dataclass
+class Seen:
+    """What guarded code did on the side."""
+
+    printed: str = ""
+    warnings: tuple[str, ...] = ()
+    state_changes: tuple[str, ...] = ()
+
+
+_STATE: dict[str, tuple[Callable[[], Any], Callable[[Any], Any]]] = {
+    "the default dtype": (torch.get_default_dtype, torch.set_default_dtype),
+    "the gradient mode": (torch.is_grad_enabled, torch._C._set_grad_enabled),
+    "the number of threads": (torch.get_num_threads, torch.set_num_threads),
+    "the deterministic flag": (torch.are_deterministic_algorithms_enabled, torch.use_deterministic_algorithms),
+    "anomaly detection": (torch.is_anomaly_enabled, torch.set_anomaly_enabled),
+}
+_PATCHABLE = (torch, torch.autograd, torch.nn.functional, torch.Tensor, sys.modules["torch.autograd.function"])
+
+
+@contextlib.contextmanager
+def _state_kept(seen: Seen) -> Iterator[None]:
+    before = {name: get() for name, (get, _) in _STATE.items()}
+    random = torch.random.get_rng_state()
+    try:
+        yield
+    finally:
+        changed = [name for name, (get, _) in _STATE.items() if get() != before[name]]
+        for name in changed:
+            _STATE[name][1](before[name])
+        torch.random.set_rng_state(random)
+        seen.state_changes += tuple(changed)
+
+
+@contextlib.contextmanager
+def torch_unpatched() -> Iterator[list[str]]:
+    """Undo, on leaving, whatever was replaced in torch's public namespaces; the list then names what it was."""
+    before = [dict(vars(space)) for space in _PATCHABLE]
+    changed: list[str] = []
+    try:
+        yield changed
+    finally:
+        for space, old in zip(_PATCHABLE, before, strict=True):
+            now = vars(space)
+            for name in [n for n in old if now.get(n) is not old[n]]:
+                setattr(space, name, old[name])
+                changed.append(f"{getattr(space, '__name__', 'torch')}.{name}")
+
+
+@contextlib.contextmanager
+def guarded() -> Iterator[Seen]:
+    """Catch what is printed and warned, restore torch's global state, and say what was seen."""
+    seen = Seen()
+    out, err = io.StringIO(), io.StringIO()
+    with (
+        contextlib.redirect_stdout(out),
+        contextlib.redirect_stderr(err),
+        warnings.catch_warnings(record=True) as caught,
+        _state_kept(seen),
+    ):
+        warnings.simplefilter("always")
+        yield seen
+    seen.printed = (out.getvalue() + err.getvalue())[:2000]
+    seen.warnings = tuple(str(w.message).splitlines()[0] for w in caught[:5])
+
+
+@contextlib.contextmanager
+def time_limit(seconds: float | None) -> Iterator[None]:
+    """Raise TimeLimit in the block after `seconds`. Does nothing off the main thread or where there is no SIGALRM."""
+    usable = hasattr(signal, "setitimer") and threading.current_thread() is threading.main_thread()
+    if seconds is None or not usable:
+        yield
+        return
+
+    def ring(_number: int, _frame: FrameType | None) -> None:
+        raise TimeLimit(f"no answer after {seconds:g} s")
+
+    previous = signal.signal(signal.SIGALRM, ring)
+    signal.setitimer(signal.ITIMER_REAL, seconds, 0.5)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, previous)
+
+
+def describe(error: BaseException, stage: str) -> Failure:
+    """A Failure that names the line of student code the exception came through last."""
+    name = "endless loop" if isinstance(error, TimeLimit) else type(error).__name__
+    try:
+        text = str(error)
+    except Exception:
+        text = "(its message could not be read)"
+    return Failure(stage, name, text, _student_line(error))
+
+
+def _student_line(error: BaseException) -> str:
+    for frame, number in reversed(list(traceback.walk_tb(error.__traceback__))):
+        file = frame.f_code.co_filename
+        if not file.startswith((_TORCH, _GRADER)) and not file.startswith(("<frozen", sys.base_prefix)):
+            source = linecache.getline(file, number, frame.f_globals).strip()
+            return f"line {number}: {source}" if source else f"line {number}"
+    return ""

@@ -1,0 +1,302 @@
+"""LocalSubject: a class or function in this process, run as a Probe says and watched while it runs."""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import weakref
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.autograd import Function
+
+from grader.guard import TimeLimit, describe, guarded
+from grader.subject import Args, Facts, Failure, Grads, Layout, Observation, Probe
+from grader.tracing import Trace, traced
+
+__all__ = ["LocalSubject", "laid_out"]
+
+Call = Callable[..., Any]
+
+
+class LocalSubject:
+    """Wraps an autograd.Function class (called through .apply) or a plain function.
+
+    `call(target, args)` overrides how a call is made, for implementations that wrap their Function in another one.
+    """
+
+    def __init__(self, target: Any, *, call: Callable[[Any, Args], Any] | None = None) -> None:
+        self.is_function = isinstance(target, type) and issubclass(target, Function)
+        self.trace = Trace()
+        self.target = traced(target, self.trace) if self.is_function else target
+        self._call = call or (_apply if self.is_function else _plain)
+
+    def observe(self, probe: Probe) -> Observation:
+        seen = Observation(facts=Facts(is_function=self.is_function))
+        self.trace.reset()
+        with guarded() as side:
+            try:
+                _Run(self, probe, seen).go()
+            except _Stop:
+                pass
+            except (Exception, SystemExit, TimeLimit) as error:
+                seen.failure = describe(error, "forward")
+        facts = seen.facts
+        facts.backward_calls, facts.inner_autograd = self.trace.backward_calls, self.trace.inner_autograd
+        facts.upstream_edited = facts.upstream_edited or self.trace.upstream_edited
+        facts.attributes, seen.returned = self.trace.attributes, tuple(self.trace.returned)
+        facts.printed, facts.warnings, facts.state_changes = side.printed, side.warnings, side.state_changes
+        return seen
+
+    def call(self, args: Args, layout: Layout = "contiguous") -> Observation:
+        seen = Observation()
+        given = tuple(laid_out(a, layout) if isinstance(a, Tensor) else a for a in args)
+        before = [a.detach().clone() if isinstance(a, Tensor) else None for a in given]
+        with guarded() as side:
+            try:
+                value = self._call(self.target, given)
+                seen.single = not isinstance(value, tuple)
+                seen.outputs = (value,) if seen.single else value
+            except (Exception, SystemExit, TimeLimit) as error:
+                seen.failure = describe(error, "call")
+        seen.facts.inputs_edited = any(
+            b is not None and not same_tensor(a, b) for a, b in zip(given, before, strict=True)
+        )
+        seen.facts.printed, seen.facts.warnings, seen.facts.state_changes = side.printed, side.warnings, side.state_changes
+        return seen
+
+    def freed(self, args: Args) -> bool | None:
+        """Whether the graph node of a call dies with its output, without the garbage collector's help."""
+        enabled = gc.isenabled()
+        gc.disable()
+        try:
+            node = self._node_of_call(args)
+            return None if node is None else node() is None
+        finally:
+            if enabled:
+                gc.enable()
+
+    def _node_of_call(self, args: Args) -> weakref.ref[Any] | None:
+        leaves = [_leaf(a, True) for a in args]
+        outputs = as_tuple(self._call(self.target, tuple(leaves)))
+        nodes = [o.grad_fn for o in outputs if isinstance(o, Tensor) and o.grad_fn is not None]
+        return weakref.ref(nodes[0]) if nodes else None
+
+
+class _Stop(Exception):
+    """The run ended early; the observation says why."""
+
+
+class _Run:
+    """One probe being run: forward, what happens meanwhile, backward passes, second order."""
+
+    def __init__(self, subject: LocalSubject, probe: Probe, seen: Observation) -> None:
+        self.subject, self.probe, self.seen = subject, probe, seen
+
+    def go(self) -> None:
+        if self.probe.transform != "none":
+            self._transformed()
+            return
+        self._make_inputs()
+        self._forward()
+        self._meanwhile()
+        for upstream in self.probe.upstream:
+            self._backward(upstream)
+        self.seen.facts.leaf_grad_touched = any(isinstance(a, Tensor) and a.grad is not None for a in self.leaves)
+        if self.probe.second is not None:
+            self._second_order()
+
+    def _make_inputs(self) -> None:
+        probe = self.probe
+        wanted = probe.wanted or tuple(is_floating(a) for a in probe.args)
+        moved = tuple(_to_device(a, probe.device) for a in probe.args)
+        self.leaves = [_leaf(a, w) for a, w in zip(moved, wanted, strict=True)]
+        if probe.leaf:
+            self.given = list(self.leaves)
+        else:
+            self.given = [laid_out(a, probe.input_layout) if isinstance(a, Tensor) else a for a in self.leaves]
+        self.before = [a.detach().clone() if isinstance(a, Tensor) else None for a in self.given]
+
+    def _call(self, args: list[Any]) -> Any:
+        return self.subject._call(self.subject.target, tuple(args))
+
+    def _forward(self) -> None:
+        with _stage(self.seen, "forward"), torch.set_grad_enabled(self.probe.grad_enabled):
+            value = self._call(self.given)
+        self.outputs = as_tuple(value)
+        seen, facts = self.seen, self.seen.facts
+        seen.single = not isinstance(value, tuple)
+        seen.not_tensors = tuple(type(o).__name__ for o in self.outputs if not isinstance(o, Tensor))
+        seen.outputs = tuple(o.detach().clone() if isinstance(o, Tensor) else o for o in self.outputs)
+        facts.requires_grad = tuple(isinstance(o, Tensor) and o.requires_grad for o in self.outputs)
+        facts.inputs_edited = any(
+            b is not None and not same_tensor(a, b) for a, b in zip(self.given, self.before, strict=True)
+        )
+        facts.output_is_input = _aliases(self.outputs, self.given)
+        facts.saved_bytes, facts.saved_floats = _kept(self.outputs, self.subject.is_function)
+        if seen.not_tensors:
+            seen.failure = Failure("forward", "TypeError", f"forward returned {seen.not_tensors[0]}, not a tensor")
+            raise _Stop
+
+    def _meanwhile(self) -> None:
+        what = self.probe.meanwhile
+        if what == "edit_inputs":
+            _edit([a for a in self.given if is_floating(a)])
+        elif what == "edit_outputs":
+            _edit([o for o in self.outputs if is_floating(o)])
+        elif what == "other_call":
+            with _stage(self.seen, "forward"):
+                self.kept_alive = self._call([_leaf(a, True) for a in self.probe.other or ()])
+
+    def _backward(self, upstream: Grads) -> None:
+        wanted = [a for a in self.leaves if isinstance(a, Tensor) and a.requires_grad]
+        pairs = [(o, g) for o, g in zip(self.outputs, upstream, strict=False) if g is not None]
+        moved = [laid_out(_to_device(g, self.probe.device), self.probe.upstream_layout) for _, g in pairs]
+        before = [g.clone() for g in moved]
+        with _stage(self.seen, "backward"):
+            got = torch.autograd.grad([o for o, _ in pairs], wanted, moved, retain_graph=True, allow_unused=True)
+        edited = any(not same_tensor(g, b) for g, b in zip(moved, before, strict=True))
+        self.seen.facts.upstream_edited = self.seen.facts.upstream_edited or edited
+        self.seen.grads += (self._per_argument(got),)
+
+    def _per_argument(self, grads: tuple[Tensor | None, ...]) -> Grads:
+        found = iter(grads)
+        given = [next(found) if isinstance(a, Tensor) and a.requires_grad else None for a in self.leaves]
+        return tuple(None if g is None else g.detach().clone() for g in given)
+
+    def _second_order(self) -> None:
+        assert self.probe.second is not None
+        self._make_inputs()
+        self._forward()
+        wanted = [a for a in self.leaves if isinstance(a, Tensor) and a.requires_grad]
+        upstream = [None if g is None else _leaf(g, True) for g in self.probe.upstream[0]]
+        pairs = [(o, g) for o, g in zip(self.outputs, upstream, strict=False) if g is not None]
+        with _stage(self.seen, "backward"):
+            grads = torch.autograd.grad(
+                [o for o, _ in pairs], wanted, [g for _, g in pairs], create_graph=True, allow_unused=True
+            )
+        cotangents = [c for a, c in zip(self.leaves, self.probe.second, strict=True) if isinstance(a, Tensor) and a.requires_grad]
+        chosen = [(g, c) for g, c in zip(grads, cotangents, strict=True) if g is not None and c is not None and g.requires_grad]
+        with _stage(self.seen, "second"):
+            if chosen:
+                torch.autograd.backward([g for g, _ in chosen], [c for _, c in chosen])
+        self.seen.second = (_grads_of(self.leaves), _grads_of(upstream))
+
+    def _transformed(self) -> None:
+        args = list(self.probe.args)
+        with _stage(self.seen, "forward"):
+            if self.probe.transform == "vmap":
+                dims = tuple(0 if w else None for w in self.probe.wanted or ())
+                value = torch.func.vmap(lambda *a: self._call(list(a)), in_dims=dims)(*args)
+            else:
+                value = self._jvp(args)
+        self.seen.outputs = as_tuple(value)
+
+    def _jvp(self, args: list[Any]) -> Any:
+        tangents = self.probe.upstream[0]
+        places = [i for i, t in enumerate(tangents) if t is not None]
+
+        def along(*tensors: Tensor) -> Any:
+            full = list(args)
+            for place, tensor in zip(places, tensors, strict=True):
+                full[place] = tensor
+            return self._call(full)
+
+        primals = tuple(args[i] for i in places)
+        return torch.func.jvp(along, primals, tuple(t for t in tangents if t is not None))[1]
+
+
+@contextlib.contextmanager
+def _stage(seen: Observation, stage: str) -> Iterator[None]:
+    """Turn an exception of student code into the observation's failure and stop the run."""
+    try:
+        yield
+    except (Exception, SystemExit, TimeLimit) as error:
+        seen.failure = describe(error, stage)
+        raise _Stop from None
+
+
+def laid_out(t: Tensor, layout: Layout) -> Tensor:
+    """A copy of t with the same values but another memory layout; differentiable, gaps are filled with NaN or -1."""
+    if layout == "sliced":
+        filler = float("nan") if t.is_floating_point() else False if t.dtype == torch.bool else -1
+        return torch.stack([t, torch.full_like(t, filler)], dim=-1)[..., 0]
+    if layout == "transposed" and t.dim() >= 2:
+        return t.transpose(-1, -2).clone(memory_format=torch.contiguous_format).transpose(-1, -2)
+    if layout == "expanded" and t.numel() > 0:
+        return t.reshape(-1)[0].clone().expand(t.shape)
+    return t.clone(memory_format=torch.contiguous_format)
+
+
+def is_floating(value: Any) -> bool:
+    return isinstance(value, Tensor) and value.is_floating_point()
+
+
+def as_tuple(value: Any) -> tuple[Any, ...]:
+    return value if isinstance(value, tuple) else (value,)
+
+
+def same_tensor(a: Tensor, b: Tensor) -> bool:
+    """Equal in shape and every value, NaN equal to NaN; tensors without data (meta) count as the same."""
+    if a.device.type == "meta":
+        return True
+    return a.shape == b.shape and a.dtype == b.dtype and bool(torch.equal(a.detach().nan_to_num(7.25), b.nan_to_num(7.25)))
+
+
+def _apply(target: Any, args: Args) -> Any:
+    return target.apply(*args)
+
+
+def _plain(target: Any, args: Args) -> Any:
+    return target(*args)
+
+
+def _to_device(value: Any, device: str) -> Any:
+    return value.to(device) if isinstance(value, Tensor) else value
+
+
+def _leaf(value: Any, wanted: bool) -> Any:
+    if not isinstance(value, Tensor):
+        return value
+    return value.detach().clone(memory_format=torch.contiguous_format).requires_grad_(wanted and value.is_floating_point())
+
+
+def _grads_of(tensors: list[Any]) -> Grads:
+    return tuple(t.grad if isinstance(t, Tensor) else None for t in tensors)
+
+
+def _edit(tensors: list[Tensor]) -> None:
+    """Change every value in place, seen by autograd's version counters, as an in-place op of the next layer would."""
+    with torch.no_grad():
+        for t in tensors:
+            t.mul_(-0.75).add_(0.375)
+
+
+def _aliases(outputs: tuple[Any, ...], given: list[Any]) -> bool:
+    inputs = {a.untyped_storage()._cdata for a in given if isinstance(a, Tensor)}
+    return any(isinstance(o, Tensor) and o.untyped_storage()._cdata in inputs for o in outputs)
+
+
+def _kept(outputs: tuple[Any, ...], is_function: bool) -> tuple[int, int]:
+    """Bytes and number of floating-point tensors that a custom Function's node keeps for backward."""
+    nodes = [o.grad_fn for o in outputs if isinstance(o, Tensor) and o.grad_fn is not None]
+    if not is_function or not nodes:
+        return 0, 0
+    tensors = [t for t in getattr(nodes[0], "saved_tensors", ()) if isinstance(t, Tensor)]
+    tensors += [t for value in vars(nodes[0]).values() for t in _tensors_in(value)]
+    storages = {t.untyped_storage()._cdata: t for t in tensors}
+    floats = [t for t in storages.values() if t.is_floating_point() and t.numel() > 1]
+    return sum(t.untyped_storage().nbytes() for t in storages.values()), len(floats)
+
+
+def _tensors_in(value: Any) -> Iterator[Tensor]:
+    if isinstance(value, Tensor):
+        yield value
+    elif isinstance(value, (list, tuple)):
+        for item in value:
+            yield from _tensors_in(item)
+    elif isinstance(value, dict):
+        for item in value.values():
+            yield from _tensors_in(item)

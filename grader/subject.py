@@ -1,0 +1,145 @@
+"""The one seam: a Subject is an implementation under test, in this process or in another.
+
+The battery never touches a student's class. It sends a `Probe` (plain data and tensors: what to run) and reads an
+`Observation` (plain data and tensors: what happened). A subject decides nothing: no verdict, tolerance or reference
+crosses the seam, so the same battery serves a local class and a process that is not trusted.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, Protocol
+
+from torch import Tensor
+
+__all__ = ["Facts", "Failure", "Layout", "Observation", "Probe", "Returned", "Subject"]
+
+Args = tuple[Any, ...]
+Grads = tuple[Tensor | None, ...]
+Layout = Literal["contiguous", "sliced", "transposed", "expanded"]
+Meanwhile = Literal["nothing", "edit_inputs", "edit_outputs", "other_call"]
+Transform = Literal["none", "vmap", "jvp"]
+
+
+@dataclass(frozen=True)
+class Probe:
+    """One run to observe.
+
+    args             tensors and plain values (numbers, None, strings); the subject works on copies
+    upstream         one entry per backward pass through the same graph, each with one gradient (or None) per output
+    wanted           which arguments require grad; None means every floating-point tensor
+    grad_enabled     False: the forward runs under torch.no_grad
+    input_layout     how argument tensors lie in memory; likewise upstream_layout. "expanded" makes a stride-0 tensor
+                     from the first element
+    leaf             the arguments are leaves of the graph themselves (else copies of leaves, as after another layer)
+    meanwhile        between forward and backward: edit the inputs or outputs in place, or make a call with `other`
+    second           upstream gradients for the returned gradients: asks for the VJP of the VJP
+    transform        run the forward under torch.func.vmap over dimension 0 of the arguments with True in `wanted`,
+                     or under torch.func.jvp with the tangents in upstream[0] (one per argument)
+    device           "meta" runs shapes only, and finds factory calls that ignore the device
+    """
+
+    args: Args
+    upstream: tuple[Grads, ...] = ()
+    wanted: tuple[bool, ...] | None = None
+    grad_enabled: bool = True
+    input_layout: Layout = "contiguous"
+    upstream_layout: Layout = "contiguous"
+    leaf: bool = False
+    meanwhile: Meanwhile = "nothing"
+    other: Args | None = None
+    second: Grads | None = None
+    transform: Transform = "none"
+    device: Literal["cpu", "meta"] = "cpu"
+
+    def with_(self, **changes: Any) -> Probe:
+        """The same probe with some fields changed."""
+        return replace(self, **changes)
+
+
+@dataclass(frozen=True)
+class Failure:
+    """An exception in student code: where it happened ("forward", "backward", "second"), its type, text and line."""
+
+    stage: str
+    type: str
+    message: str
+    line: str = ""
+
+    def __str__(self) -> str:
+        place = f" (at {self.line})" if self.line else ""
+        text = self.message.strip().splitlines()[0][:300] if self.message.strip() else "no message"
+        return f"{self.type}: {text}{place}"
+
+
+@dataclass(frozen=True)
+class Returned:
+    """What one backward call returned before the engine saw it: the container and, per item, kind, shape and dtype.
+
+    An item of kind "tensor" has a shape and a dtype; "None" and others (the type's name) have neither.
+    """
+
+    container: str
+    items: tuple[tuple[str, tuple[int, ...] | None, str | None], ...]
+
+
+@dataclass
+class Facts:
+    """Structural observations. They come from the student's process: a hostile one could forge them, values it cannot.
+
+    is_function      the subject is an autograd.Function class; else the facts about its backward say nothing
+    backward_calls   how often the class's own backward ran
+    saved_bytes      bytes kept for backward in saved tensors and ctx attributes, each storage counted once
+    saved_floats     how many different floating-point tensors are kept
+    freed            the graph node died with its output, without the garbage collector; None where not asked
+    """
+
+    is_function: bool = False
+    requires_grad: tuple[bool, ...] = ()
+    output_is_input: bool = False
+    inputs_edited: bool = False
+    upstream_edited: bool = False
+    leaf_grad_touched: bool = False
+    backward_calls: int = 0
+    inner_autograd: int = 0
+    saved_bytes: int = 0
+    saved_floats: int = 0
+    attributes: tuple[str, ...] = ()
+    freed: bool | None = None
+    state_changes: tuple[str, ...] = ()
+    printed: str = ""
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass
+class Observation:
+    """What a probe showed: outputs, delivered gradients per backward pass (one per argument), and the facts.
+
+    `not_tensors` names the types of outputs that are no tensors. `second` holds the gradients of the VJP with respect
+    to the arguments, then to the upstream. After a failure the fields filled so far stand.
+    """
+
+    outputs: tuple[Any, ...] = ()
+    single: bool = True
+    not_tensors: tuple[str, ...] = ()
+    grads: tuple[Grads, ...] = ()
+    returned: tuple[Returned, ...] = ()
+    second: tuple[Grads, Grads] | None = None
+    failure: Failure | None = None
+    facts: Facts = field(default_factory=Facts)
+
+    @property
+    def output(self) -> Any:
+        return self.outputs[0]
+
+
+class Subject(Protocol):
+    """An implementation under test. Neither method raises for anything student code does."""
+
+    is_function: bool
+
+    def observe(self, probe: Probe) -> Observation:
+        """Run a differentiable call as the probe says."""
+
+    def call(self, args: Args, layout: Layout = "contiguous") -> Observation:
+        """Call a plain function once; outputs hold its value or values, facts.inputs_edited whether it changed args."""
