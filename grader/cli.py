@@ -42,3 +42,54 @@ def learn(folder: Path | None, port: int | None, ip: str, no_browser: bool) -> N
     from grader.learning.serve import learn as serve
 
     serve(folder, port=port, ip=ip, browser=not no_browser)
+
+
+_lessons = click.argument("lessons", nargs=-1, metavar="[LESSON]...")
+_solutions = click.option(
+    "--solutions", type=click.Path(path_type=Path), help="Folder of lesson sources.  [default: the course's]"
+)
+_notebooks = click.option(
+    "--notebooks",
+    type=click.Path(path_type=Path),
+    help="Folder of generated notebooks.  [default: notebooks, beside the sources]",
+)
+
+
+@main.command()
+@_lessons
+@click.option("--check", is_flag=True, help="Write nothing; print how the notebooks differ; exit 1 if they do.")
+@click.option("--force", is_flag=True, help="Overwrite a notebook even if someone worked in it.")
+@_solutions
+@_notebooks
+def build(
+    lessons: tuple[str, ...], check: bool, force: bool, solutions: Path | None, notebooks: Path | None
+) -> None:
+    """Build the students' notebooks from the lesson sources: all of them, or each LESSON (02_relu, or just 02)."""
+    from grader.lessons.report import report_build, report_comparison
+
+    if check:
+        sys.exit(report_comparison(lessons, solutions=solutions, notebooks=notebooks))
+    report_build(lessons, solutions=solutions, notebooks=notebooks, force=force)
+
+
+@main.command()
+@_lessons
+@click.option("--fix", is_flag=True, help="First rewrite the sources in the form JupyterLab saves.")
+@click.option("--exercises/--no-exercises", default=True, help="Compare with the exercises of the package, or not.")
+@click.option("--rules", is_flag=True, help="List the rules and stop.")
+@_solutions
+@_notebooks
+def lint(
+    lessons: tuple[str, ...],
+    fix: bool,
+    exercises: bool,
+    rules: bool,
+    solutions: Path | None,
+    notebooks: Path | None,
+) -> None:
+    """Hold the lesson sources to the rules of the course; exit 1 if one is broken."""
+    from grader.lessons.report import report_lint, report_rules
+
+    if rules:
+        return report_rules()
+    sys.exit(report_lint(lessons, solutions=solutions, notebooks=notebooks, fix=fix, exercises=exercises))

@@ -94,7 +94,8 @@ class Variant(Implementation):
 class Exercise:
     """One exercise. Misconceptions and variants are added with the decorators below, right after the exercise.
 
-    kind "function" is an autograd.Function called through .apply; kind "plain" is a Python function. `checks` are the
+    kind "function" is an autograd.Function called through .apply; kind "plain" is a Python function. `outputs` counts the
+    tensors a Function gives. `checks` are the
     exercise's own checks, run after the battery's; `stages` says which share of the points each stage of checks earns.
     """
 
@@ -106,6 +107,7 @@ class Exercise:
     points: int
     reference: Reference
     inputs: Inputs
+    outputs: int = 1
     contract: Contract = Contract()
     checks: tuple[Check, ...] = ()
     hints: tuple[str, ...] = ()

@@ -6,7 +6,7 @@ import contextlib
 import gc
 import weakref
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, Literal
 
 import torch
 from torch import Tensor
@@ -67,6 +67,12 @@ class LocalSubject:
         seen.facts.printed, seen.facts.warnings, seen.facts.state_changes = side.printed, side.warnings, side.state_changes
         return seen
 
+    def claims(self, rule: Literal["vmap", "jvp"]) -> bool:
+        if not self.is_function:
+            return False
+        own = getattr(self.target, rule) is not getattr(Function, rule)
+        return own or (rule == "vmap" and bool(self.target.generate_vmap_rule))
+
     def freed(self, args: Args) -> bool | None:
         """Whether the graph node of a call dies with its output, without the garbage collector's help."""
         enabled = gc.isenabled()
@@ -98,6 +104,10 @@ class _Run:
     def go(self) -> None:
         if self.probe.transform != "none":
             self._transformed()
+            return
+        if self.probe.ask_freed:
+            with _stage(self.seen, "forward"):
+                self.seen.facts.freed = self.subject.freed(self.probe.args)
             return
         self._make_inputs()
         self._forward()

@@ -37,6 +37,7 @@ class Probe:
     transform        run the forward under torch.func.vmap over dimension 0 of the arguments with True in `wanted`,
                      or under torch.func.jvp with the tangents in upstream[0] (one per argument)
     device           "meta" runs shapes only, and finds factory calls that ignore the device
+    ask_freed        also make a call whose output is dropped, and see whether its graph node goes with it
     """
 
     args: Args
@@ -51,6 +52,7 @@ class Probe:
     second: Grads | None = None
     transform: Transform = "none"
     device: Literal["cpu", "meta"] = "cpu"
+    ask_freed: bool = False
 
     def with_(self, **changes: Any) -> Probe:
         """The same probe with some fields changed."""
@@ -140,6 +142,9 @@ class Subject(Protocol):
 
     def observe(self, probe: Probe) -> Observation:
         """Run a differentiable call as the probe says."""
+
+    def claims(self, rule: Literal["vmap", "jvp"]) -> bool:
+        """Whether the class says that it has this rule (so that it may be held to it)."""
 
     def call(self, args: Args, layout: Layout = "contiguous") -> Observation:
         """Call a plain function once; outputs hold its value or values, facts.inputs_edited whether it changed args."""

@@ -62,16 +62,16 @@ def learn(
     token = secrets.token_hex(16)
     first = min(path.name for path in find_lessons().glob("*.ipynb"))
     server = _start(home, ip=ip, port=port, token=token, first=first)
-    urls = addresses(ip, server.port, token, first)
-    _announce(home, urls, port=server.port, ip=ip)
-    if browser and has_browser(ip, os.environ):
-        threading.Thread(target=webbrowser.open, args=(urls[0],), daemon=True).start()
+    show = browser and has_browser(ip, os.environ)
+    # The server takes its port in its loop's first callback; ours follows it, so the address works once it is printed.
+    server.io_loop.add_callback(_announce, home, ip=ip, port=port, token=token, first=first, show=show)
     server.start()
 
 
 def pick_port(ip: str, port: int | None) -> int:
-    """The port asked for, or else the first free one from 8888, or else any. Raises GraderError if it cannot be had."""
+    """The port asked for (0: any), or else the first free one from 8888. Raises GraderError if it cannot be had."""
     if port is not None:
+        port = port or _any_port()
         problem = _why_not(ip, port)
         if problem:
             raise GraderError(
@@ -84,6 +84,11 @@ def pick_port(ip: str, port: int | None) -> int:
         if _why_not(ip, candidate) is None:
             return candidate
     return pick_port(ip, 0)
+
+
+def _any_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        return int(probe.getsockname()[1])
 
 
 def _why_not(ip: str, port: int) -> str | None:
@@ -131,7 +136,9 @@ def _tell(seeding: Seeding) -> None:
         click.echo(f"{lesson}: the course has a newer version. Yours is untouched; the new one is {beside} beside it.")
 
 
-def _announce(home: Path, urls: list[str], *, port: int, ip: str) -> None:
+def _announce(home: Path, *, ip: str, port: int, token: str, first: str, show: bool) -> None:
+    """Print where the course is, and open it there if `show`."""
+    urls = addresses(ip, port, token, first)
     click.echo(f"Your lessons: {home}")
     click.echo("Open in a browser:")
     for url in urls:
@@ -141,6 +148,8 @@ def _announce(home: Path, urls: list[str], *, port: int, ip: str) -> None:
         click.echo(f"    ssh -L {port}:localhost:{port} {os.environ.get('USER', 'you')}@{socket.gethostname()}")
     click.echo("Stop with Ctrl+C. Your work is saved as you go.")
     sys.stdout.flush()
+    if show:
+        threading.Thread(target=webbrowser.open, args=(urls[0],), daemon=True).start()
 
 
 def _start(home: Path, *, ip: str, port: int, token: str, first: str) -> Any:

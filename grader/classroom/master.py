@@ -1,0 +1,112 @@
+"""A lesson as grading needs it: the released cells in order, the graded ones with their hidden tests back in.
+
+The hidden sources come from the gradebook, where nbgrader put them when the lesson was released: the same that its own
+commands use, so both ways of grading run the same code.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from pathlib import Path
+from typing import Any
+
+import nbformat
+from nbformat import NotebookNode
+from nbgrader.api import Gradebook, MissingEntry
+
+from grader.classroom.folder import ClassFolder
+from grader.errors import GraderError
+
+__all__ = ["Master", "load_master"]
+
+
+@dataclass(frozen=True)
+class Master:
+    """One lesson. `notebook` has the full test cells; `released` is what students were given, by grade_id."""
+
+    lesson: str
+    notebook: NotebookNode
+    released: dict[str, str]
+
+    @cached_property
+    def cells(self) -> dict[str, NotebookNode]:
+        """The cells nbgrader knows (solutions, tests, locked ones), by grade_id, in the order of the lesson."""
+        return {grade_id(cell): cell for cell in self.notebook.cells if grade_id(cell)}
+
+    @property
+    def points(self) -> dict[str, float]:
+        """The points of each test cell, by grade_id."""
+        return {name: float(cell.metadata.nbgrader.points) for name, cell in self.cells.items() if is_test(cell)}
+
+    @property
+    def out_of(self) -> float:
+        return sum(self.points.values())
+
+    def solution_of(self, test: str) -> str | None:
+        """The grade_id of the solution cell that a test cell belongs to: the last one before it."""
+        last = None
+        for name, cell in self.cells.items():
+            if name == test:
+                return last
+            if cell.metadata.nbgrader.get("solution"):
+                last = name
+        return None
+
+    def version(self, secret: str) -> str:
+        """The version of the test set: other tests, points, seeds or grading code make another one."""
+        told: list[Any] = [[n, c.source, c.metadata.nbgrader.get("points")] for n, c in self.cells.items()]
+        text = json.dumps([told, secret, grading_code()])
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def grade_id(cell: NotebookNode) -> str:
+    """The cell's nbgrader id, "" for a cell without one or with a damaged one."""
+    about = cell.get("metadata", {}).get("nbgrader")
+    name = about.get("grade_id") if isinstance(about, dict) else None
+    return name if isinstance(name, str) else ""
+
+
+def is_test(cell: NotebookNode) -> bool:
+    return bool(cell.metadata.nbgrader.get("grade"))
+
+
+def load_master(folder: ClassFolder, lesson: str) -> Master:
+    """The lesson as released. GraderError when the release or its entry in the gradebook is missing."""
+    path = folder.release(lesson)
+    if not path.is_file():
+        known = ", ".join(folder.lessons()) or "none"
+        raise GraderError(f"the class has no lesson {lesson!r}. Its lessons: {known}")
+    return _merged(lesson, path, folder.gradebook_url, folder.root)
+
+
+def _merged(lesson: str, path: Path, url: str, root: Path) -> Master:
+    notebook = nbformat.read(path, as_version=4)
+    released = {grade_id(cell): cell.source for cell in notebook.cells if grade_id(cell)}
+    with Gradebook(url) as gradebook:
+        try:
+            known = {cell.name: cell for cell in gradebook.find_notebook(lesson, lesson).source_cells}
+        except MissingEntry:
+            raise GraderError(
+                f"lesson {lesson} is released but the gradebook does not know it. Release it again: "
+                f"grader new-class {root}"
+            ) from None
+        for cell in notebook.cells:
+            source = known.get(grade_id(cell))
+            if source is not None:
+                cell.source = source.source
+                cell.metadata.nbgrader.checksum = source.checksum
+    return Master(lesson, notebook, released)
+
+
+@lru_cache(maxsize=1)
+def grading_code() -> str:
+    """A digest of this package's code: a changed check is a changed test set."""
+    package = Path(__file__).parent.parent
+    digest = hashlib.sha256()
+    for file in sorted(package.rglob("*.py")):
+        if file.relative_to(package).parts[0] not in ("learning", "lessons", "cli.py"):
+            digest.update(file.read_bytes())
+    return digest.hexdigest()

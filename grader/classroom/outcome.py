@@ -1,0 +1,119 @@
+"""What became of one submission, kept as a small JSON file: an unchanged submission is not run again."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from nbformat import NotebookNode
+
+from grader.classroom.folder import ClassFolder, write_atomically
+from grader.classroom.master import Master, grade_id
+from grader.classroom.settle import NO_RESULT, problem, score, verdict
+
+__all__ = ["ExerciseResult", "Outcome", "Status", "from_executed"]
+
+
+class Status(StrEnum):
+    GRADED = "graded"
+    LOOK = "needs-a-look"
+    UNREADABLE = "unreadable"
+    MISSING = "not submitted"
+
+
+@dataclass(frozen=True)
+class ExerciseResult:
+    """One exercise. `diagnosis` has misconception ids, best first; `failed` the names of checks that did not pass;
+    `problem` is why the test cell gave no score, in words."""
+
+    exercise: str
+    points: float
+    out_of: float
+    passed: bool
+    diagnosis: list[str] = field(default_factory=list)
+    failed: list[str] = field(default_factory=list)
+    problem: str = ""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """One submission. `reason` is one sentence for people, `notes` what was mended, `key` the content it belongs to."""
+
+    student: str
+    lesson: str
+    status: Status
+    reason: str = ""
+    notes: list[str] = field(default_factory=list)
+    exercises: list[ExerciseResult] = field(default_factory=list)
+    key: str = ""
+    seconds: float = 0.0
+
+    def save(self, folder: ClassFolder) -> None:
+        write_atomically(folder.outcome(self.student, self.lesson), json.dumps(asdict(self), indent=1) + "\n")
+
+    @classmethod
+    def load(cls, folder: ClassFolder, student: str, lesson: str) -> Outcome | None:
+        """The kept outcome, None when there is none or it is damaged."""
+        found = folder.read_json(str(folder.outcome(student, lesson).relative_to(folder.private)))
+        try:
+            return cls.from_dict(found) if found else None
+        except (KeyError, TypeError, ValueError):
+            return None
+
+    @classmethod
+    def from_dict(cls, found: dict[str, Any]) -> Outcome:
+        exercises = [ExerciseResult(**each) for each in found.pop("exercises", [])]
+        return cls(**{**found, "status": Status(found["status"]), "exercises": exercises})
+
+
+WORDS = {
+    "KernelDied": "its code ended the whole Python process",
+    "CellTimeoutError": "its test did not finish in time",
+    "NotRun": "it was not run: time limit of the submission",
+    "StdinNotImplementedError": "it waits for input(); remove that line",
+    "NotImplementedError": "not implemented yet",
+    NO_RESULT: "the hidden test gave no usable result",
+}
+
+
+def from_executed(notebook: NotebookNode, master: Master) -> tuple[Status, str, list[ExerciseResult]]:
+    """Status, reason and the exercises' results of an executed notebook."""
+    cells = {grade_id(cell): cell for cell in notebook.cells if grade_id(cell)}
+    results = [_result(name, cells[name], points, master) for name, points in master.points.items()]
+    doubtful = [r.exercise for r in results if r.problem.startswith(WORDS[NO_RESULT])]
+    trouble = _trouble(notebook)
+    if doubtful:
+        return Status.LOOK, f"no usable result for {', '.join(doubtful)}; entered as 0", results
+    return Status.GRADED, "; ".join(trouble), results
+
+
+def _result(name: str, cell: NotebookNode, points: float, master: Master) -> ExerciseResult:
+    told, error = verdict(cell) or {}, problem(cell)
+    exercise = str(told.get("exercise") or master.solution_of(name) or name)
+    earned = 0.0 if error else (score(cell) or 0.0)
+    failed = [str(f.get("check")) for f in told.get("findings", []) if not f.get("passed", True)]
+    diagnosis = [str(d) for d in told.get("diagnosis", [])]
+    return ExerciseResult(exercise, earned, points, earned >= points, diagnosis, failed, _in_words(error))
+
+
+def _in_words(error: tuple[str, str] | None) -> str:
+    if error is None:
+        return ""
+    name, text = error
+    words = WORDS.get(name)
+    if name == NO_RESULT:
+        return f"{words}: {text.rpartition('result: ')[2]}"
+    return words or f"{name}: {text}"[:300]
+
+
+def _trouble(notebook: NotebookNode) -> list[str]:
+    """What in the notebook's other cells a person may want to know: time limits and ended processes."""
+    found = []
+    for number, cell in enumerate(notebook.cells, start=1):
+        error = problem(cell) if cell.cell_type == "code" else None
+        if error and error[0] in ("KernelDied", "CellTimeoutError", "NotRun"):
+            where = f'the answer cell "{grade_id(cell)}"' if grade_id(cell) else f"cell {number}"
+            found.append(f"{where}: {error[1]}")
+    return found

@@ -1,0 +1,208 @@
+"""Mends a copy of a submission, so that every graded cell is there once, in its place, with the instructor's text.
+
+Students copy, delete, move and retype cells, and tools drop metadata. None of that may cost a mark that the code earned,
+raise the maximum, or stop the run. Every mend is said in a note, in words for the student.
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+import re
+
+from nbformat import NotebookNode
+from nbformat.v4 import new_code_cell
+
+from grader.classroom.master import Master, grade_id, is_test
+
+__all__ = ["belonging", "repair"]
+
+
+def belonging(notebook: NotebookNode, master: Master) -> int:
+    """How many of the lesson's graded and solution cells the notebook has, by id, text or what they define."""
+    claimed = {grade_id(cell) for cell in notebook.cells}
+    return sum(name in claimed or bool(_look_alikes(notebook.cells, name, master)) for name in master.cells)
+
+
+def repair(notebook: NotebookNode, master: Master) -> tuple[NotebookNode, list[str]]:
+    """A mended copy of `notebook`, and what was mended. A notebook in order comes back unchanged, with no notes."""
+    notes: list[str] = []
+    nb = copy.deepcopy(notebook)
+    chosen = _choose(nb.cells, master, notes)
+    for cell in nb.cells:
+        if not any(cell is kept for kept in chosen.values()):
+            cell.metadata.pop("nbgrader", None)
+            _unlock(cell)
+    for name, original in master.cells.items():
+        if name in chosen:
+            _restore(chosen[name], name, original, master, notes)
+        else:
+            chosen[name] = _put_back(nb.cells, name, chosen, master, notes)
+    _put_tests_behind_solutions(nb.cells, chosen, master, notes)
+    _tell_late_answers(nb.cells, chosen, master, notes)
+    nb.metadata.pop("celltoolbar", None)
+    nb.metadata["kernelspec"] = copy.deepcopy(master.notebook.metadata.get("kernelspec", {}))
+    _fresh_ids(nb.cells)
+    nb.nbformat, nb.nbformat_minor = 4, 5
+    return nb, notes
+
+
+def _choose(cells: list[NotebookNode], master: Master, notes: list[str]) -> dict[str, NotebookNode]:
+    """For each of the lesson's cells the one in the submission that is it, where there is one."""
+    chosen: dict[str, NotebookNode] = {}
+    for name in sorted(master.cells, key=lambda name: not is_test(master.cells[name])):  # tests first: see _answer
+        claims = [cell for cell in cells if grade_id(cell) == name]
+        if len(claims) > 1:
+            pick = _test if is_test(master.cells[name]) else _answer
+            chosen[name] = pick(cells, claims, name, chosen, master)
+            notes.append(f"{_called(name, master)} was there {len(claims)} times; one was kept as the graded one")
+        elif claims:
+            chosen[name] = claims[0]
+    for name in master.cells:
+        if name not in chosen:
+            free = [cell for cell in cells if not any(cell is kept for kept in chosen.values())]
+            found = _look_alikes(free, name, master)
+            if found:
+                chosen[name] = found[-1]
+                notes.append(f"{_called(name, master)} had lost its nbgrader data; it was known again by its text")
+    return chosen
+
+
+def _test(
+    cells: list[NotebookNode], claims: list[NotebookNode], name: str, _: dict[str, NotebookNode], master: Master
+) -> NotebookNode:
+    """Of several copies of a test cell the last that follows its own answer: the text of all will be ours anyway."""
+    for claim in reversed(claims):
+        before = [grade_id(cell) for cell in cells[: _index(cells, claim)] if grade_id(cell) not in ("", name)]
+        if before and before[-1] == master.solution_of(name):
+            return claim
+    return claims[0]
+
+
+def _answer(
+    cells: list[NotebookNode],
+    claims: list[NotebookNode],
+    name: str,
+    chosen: dict[str, NotebookNode],
+    master: Master,
+) -> NotebookNode:
+    """Of several answer cells the last before the test that was worked on: what the test saw when it was run."""
+    names = list(master.cells)
+    test = next((chosen[n] for n in names[names.index(name) :] if n in chosen and master.solution_of(n) == name), None)
+    seen = [c for c in claims if test is None or _index(cells, c) < _index(cells, test)] or claims
+    defining = [c for c in seen if c.cell_type == "code" and _defined(master.cells[name].source) & _defined(c.source)]
+    worked_on = [c for c in defining if not _same(c.source, master.released[name])]
+    return (worked_on or defining or seen)[-1]
+
+
+def _look_alikes(cells: list[NotebookNode], name: str, master: Master) -> list[NotebookNode]:
+    """Cells that are the lesson's cell `name` by their text, or by the class or function they define."""
+    released = master.released[name]
+    same = [cell for cell in cells if cell.source.strip() and _same(cell.source, released)]
+    if same or not master.cells[name].metadata.nbgrader.get("solution"):
+        return same
+    wanted = _defined(released)
+    return [cell for cell in cells if cell.cell_type == "code" and wanted & _defined(cell.source)]
+
+
+def _restore(cell: NotebookNode, name: str, original: NotebookNode, master: Master, notes: list[str]) -> None:
+    """Give a chosen cell its type, metadata and, where it is the instructor's, its text back."""
+    if cell.cell_type != original.cell_type:
+        notes.append(f"{_called(name, master)} had been turned into {cell.cell_type}; it is {original.cell_type} again")
+        cell.cell_type = original.cell_type
+    if cell.cell_type == "code":
+        cell.update(outputs=[], execution_count=None)
+        cell.pop("attachments", None)
+    else:
+        cell.pop("outputs", None)
+        cell.pop("execution_count", None)
+    if not original.metadata.nbgrader.get("solution"):
+        if not (_same(cell.source, master.released[name]) or _same(cell.source, original.source)):
+            notes.append(f"{_called(name, master)} had been changed; the instructor's text was used")
+        cell.source = original.source
+    cell.metadata.nbgrader = copy.deepcopy(original.metadata.nbgrader)
+
+
+def _put_back(
+    cells: list[NotebookNode], name: str, chosen: dict[str, NotebookNode], master: Master, notes: list[str]
+) -> NotebookNode:
+    """Add a missing cell from the instructor's copy, behind the cell of the lesson that comes before it."""
+    names = list(master.cells)
+    before = [n for n in names[: names.index(name)] if n in chosen]
+    place = _index(cells, chosen[before[-1]]) + 1 if before else _first_place(cells, chosen)
+    cell = copy.deepcopy(master.cells[name])
+    cells.insert(place, cell)
+    notes.append(f"{_called(name, master)} was missing; it was put back")
+    return cell
+
+
+def _first_place(cells: list[NotebookNode], chosen: dict[str, NotebookNode]) -> int:
+    return min((_index(cells, cell) for cell in chosen.values()), default=len(cells))
+
+
+def _put_tests_behind_solutions(
+    cells: list[NotebookNode], chosen: dict[str, NotebookNode], master: Master, notes: list[str]
+) -> None:
+    """A test cell that was moved before its solution goes right behind it."""
+    for name in master.points:
+        solution = master.solution_of(name)
+        if solution is None or _index(cells, chosen[solution]) < _index(cells, chosen[name]):
+            continue
+        del cells[_index(cells, chosen[name])]
+        cells.insert(_index(cells, chosen[solution]) + 1, chosen[name])
+        notes.append(f"{_called(name, master)} stood before its exercise; it was moved behind it")
+
+
+def _tell_late_answers(
+    cells: list[NotebookNode], chosen: dict[str, NotebookNode], master: Master, notes: list[str]
+) -> None:
+    """An answer written below its test passes in a live kernel and fails from the file: say so."""
+    for test in master.points:
+        solution = master.solution_of(test)
+        if solution is None:
+            continue
+        wanted = _defined(master.cells[solution].source)
+        later = [c for c in cells[_index(cells, chosen[test]) :] if c.cell_type == "code" and wanted & _defined(c.source)]
+        if later:
+            notes.append(f'"{solution}" is defined again below its test cell; the test saw the one above it')
+
+
+def _called(name: str, master: Master) -> str:
+    """What a cell is called in a note: `the test cell of "relu"`."""
+    cell = master.cells[name]
+    if is_test(cell):
+        return f'the test cell of "{master.solution_of(name) or name}"'
+    return f'the answer cell "{name}"' if cell.metadata.nbgrader.get("solution") else f'the locked cell "{name}"'
+
+
+def _defined(source: str) -> set[str]:
+    """Names of the classes and functions a cell defines at its top level, also when it does not parse."""
+    try:
+        body = ast.parse(source).body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return set(re.findall(r"^(?:class|def)\s+(\w+)", source, flags=re.MULTILINE))
+    return {node.name for node in body if isinstance(node, ast.ClassDef | ast.FunctionDef)}
+
+
+def _same(one: str, other: str) -> bool:
+    """Equal up to white space at line ends and around."""
+    return [line.rstrip() for line in one.strip().splitlines()] == [line.rstrip() for line in other.strip().splitlines()]
+
+
+def _unlock(cell: NotebookNode) -> None:
+    for key in ("deletable", "editable"):
+        cell.metadata.pop(key, None)
+
+
+def _index(cells: list[NotebookNode], wanted: NotebookNode) -> int:
+    return next(i for i, cell in enumerate(cells) if cell is wanted)
+
+
+def _fresh_ids(cells: list[NotebookNode]) -> None:
+    """Every cell an id of its own: copies share one, old formats have none."""
+    seen: set[str] = set()
+    for cell in cells:
+        name = cell.get("id")
+        if not isinstance(name, str) or name in seen or not re.fullmatch(r"[a-zA-Z0-9-_]{1,64}", name):
+            cell["id"] = new_code_cell("").id
+        seen.add(cell["id"])

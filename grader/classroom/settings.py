@@ -1,0 +1,123 @@
+"""nbgrader_config.py: the text a new class gets, what `configure` plugs into nbgrader, and how we read it back.
+
+The file is the instructor's: it is written once and never overwritten. What must hold for our tests to be scored right
+stands in `configure`, which the file calls first, so that nbgrader's own commands and the formgrader's buttons get it too.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+from traitlets.config import Config, PyFileConfigLoader
+
+from grader.classroom.folder import ClassFolder
+from grader.errors import GraderError
+
+__all__ = ["config_text", "configure", "find_alembic", "load_config"]
+
+TEMPLATE = '''\
+"""Settings of this class, read by `grader grade` and by every nbgrader command started in this folder.
+
+Yours to edit: `grader new-class` never overwrites this file.
+"""
+
+from pathlib import Path
+
+from grader.classroom.settings import configure
+
+c = get_config()  # noqa: F821 (nbgrader provides it)
+
+# Which folder and course this is, and the parts that grade: mending of submissions, hidden tests, feedback without them.
+configure(c, root=Path(__file__).resolve().parent, course={course!r})
+
+# How long a cell and a whole submission may take, in seconds, and how much a cell may print, in bytes.
+c.ExecuteLesson.timeout = 30
+c.ExecuteLesson.submission_timeout = 300
+c.ExecuteLesson.max_output_bytes = 200_000
+c.LimitOutput.max_lines = 1000
+
+# Notebooks larger than this are refused with a message to the student (stored outputs are the usual reason).
+c.GradingRun.max_notebook_megabytes = 20
+
+# Handing lessons out and taking them in on a shared machine: a folder that everyone can write to.
+# c.Exchange.root = "/srv/nbgrader/exchange"
+'''
+
+
+def config_text(folder: ClassFolder) -> str:
+    """The nbgrader_config.py of a new class, named after its folder."""
+    return TEMPLATE.format(course=re.sub(r"[^\w.-]+", "_", folder.name).strip("_.") or "class")
+
+
+def configure(c: Config, *, root: Path, course: str) -> None:
+    """What every class needs, for all nbgrader commands: stubs, repair, execution, feedback."""
+    from nbconvert.preprocessors import ClearMetadataPreprocessor, CSSHTMLHeaderPreprocessor
+    from nbgrader import preprocessors as stock
+
+    from grader.classroom.execute import ExecuteLesson
+    from grader.classroom.preprocessors import HideTests, RepairSubmission
+
+    find_alembic()
+    c.CourseDirectory.root = str(root)
+    c.CourseDirectory.course_id = course
+    c.ClearSolutions.code_stub = {"python": "raise NotImplementedError"}
+    c.ExecuteLesson.secret_file = str(ClassFolder(root).secret_file)
+    c.BaseConverter.permissions = 644  # nbgrader's 444 keeps a second grader from running it again
+    c.Autograde.sanitize_preprocessors = [
+        RepairSubmission,
+        stock.ClearOutput,
+        stock.DeduplicateIds,
+        stock.OverwriteKernelspec,
+        stock.OverwriteCells,
+        stock.CheckCellMetadata,
+    ]
+    c.Autograde.autograde_preprocessors = [
+        ExecuteLesson,
+        stock.IgnorePattern,
+        ClearMetadataPreprocessor,
+        stock.LimitOutput,
+        stock.SaveAutoGrades,
+        stock.AssignLatePenalties,
+        stock.CheckCellMetadata,
+    ]
+    c.GenerateFeedback.preprocessors = [stock.GetGrades, HideTests, CSSHTMLHeaderPreprocessor]
+
+
+def load_config(folder: ClassFolder) -> Config:
+    """The class's settings. GraderError with the line when the file does not run."""
+    try:
+        return PyFileConfigLoader(folder.config_file.name, path=str(folder.root)).load_config()
+    except Exception as error:
+        raise GraderError(
+            f"{folder.config_file} does not run: {describe(error, folder.config_file)}. Mend that line, or move the file "
+            f"away and let this write a fresh one: grader new-class {folder.root}"
+        ) from error
+
+
+def describe(error: Exception, file: Path) -> str:
+    """The error in one line, with the line of `file` it came from where there is one."""
+    line = error.lineno if isinstance(error, SyntaxError) else None
+    trace = error.__traceback__
+    while trace is not None:
+        if trace.tb_frame.f_code.co_filename == str(file):
+            line = trace.tb_lineno
+        trace = trace.tb_next
+    where = f"line {line}: " if line else ""
+    return f"{where}{type(error).__name__}: {error}"
+
+
+def setting(config: Config, section: str, name: str, default: Any) -> Any:
+    """One value from the class's settings, or `default` where the file says nothing."""
+    return config[section].get(name, default) if section in config else default
+
+
+def find_alembic() -> None:
+    """Put this Python's own commands on PATH: nbgrader starts `alembic` when it makes a gradebook."""
+    bin_folder = str(Path(sys.executable).parent)
+    paths = os.environ.get("PATH", "").split(os.pathsep)
+    if bin_folder not in paths:
+        os.environ["PATH"] = os.pathsep.join([bin_folder, *paths])

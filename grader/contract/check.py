@@ -1,0 +1,215 @@
+"""What a check is: a documented function over a Bench that returns, or raises Failed with fact, cause and place.
+
+To add a check: write a function with the decorator `check` in the family module it belongs to and list it in
+`grader/contract/__init__.py`. Its docstring says what it catches and what it cannot see.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import torch
+from torch import Tensor
+
+from grader.errors import IllPosedTest
+from grader.inputs import Draw, Sample
+from grader.subject import Args, Failure, Grads, Layout, Observation, Probe, Subject
+
+if TYPE_CHECKING:
+    from grader.exercise import Contract, Exercise
+
+__all__ = ["Bench", "Check", "Failed", "Stage", "check"]
+
+Stage = Literal["forward", "gradient", "contract", "value"]
+
+
+class Failed(Exception):
+    """A check's verdict against an implementation.
+
+    fact    what was observed, in plain words with numbers
+    cause   the likely cause
+    look    where to look, or what to think about; never the answer
+    """
+
+    def __init__(self, fact: str, *, cause: str = "", look: str = "") -> None:
+        super().__init__(fact)
+        self.fact, self.cause, self.look = fact, cause, look
+
+    def __str__(self) -> str:
+        parts = [self.fact]
+        if self.cause:
+            parts.append(f"Likely cause: {self.cause}")
+        if self.look:
+            parts.append(f"Where to look: {self.look}")
+        return " ".join(parts)
+
+
+def _always(_: Exercise) -> bool:
+    return True
+
+
+@dataclass(frozen=True)
+class Check:
+    """One check: its id, the stage of points it belongs to, and for which exercises it applies."""
+
+    id: str
+    stage: Stage
+    run: Callable[[Bench], None]
+    applies: Callable[[Exercise], bool]
+
+    @property
+    def doc(self) -> str:
+        return (self.run.__doc__ or "").strip()
+
+
+def check(id: str, *, stage: Stage, applies: Callable[[Exercise], bool] = _always) -> Callable[[Callable[[Bench], None]], Check]:
+    """Decorator: turn a documented function over a Bench into a Check."""
+
+    def make(run: Callable[[Bench], None]) -> Check:
+        if not run.__doc__:
+            raise ValueError(f"check {id!r} has no docstring")
+        return Check(id, stage, run, applies)
+
+    return make
+
+
+class Bench:
+    """What a check works with: the exercise, the subject, seeded draws, and the reference's answers."""
+
+    def __init__(self, exercise: Exercise, subject: Subject, seed: int, check_id: str = "") -> None:
+        self.exercise, self.subject, self.seed, self.check_id = exercise, subject, seed, check_id
+
+    @property
+    def contract(self) -> Contract:
+        return self.exercise.contract
+
+    def draw(self, salt: str = "") -> Draw:
+        """A source of tensors that depends on the run's seed, the exercise, the check and `salt` alone."""
+        key = f"{self.seed}/{self.exercise.id}/{self.check_id}/{salt}".encode()
+        return Draw(int.from_bytes(hashlib.blake2b(key, digest_size=7).digest(), "big"))
+
+    # ---- samples -------------------------------------------------------------------------------------------------
+
+    def generic(self, salt: str = "", small: bool = False) -> Args:
+        """One honest sample."""
+        make = self.exercise.inputs.small if small and self.exercise.inputs.small else self.exercise.inputs.generic
+        return make(self.draw(f"generic {salt}"))
+
+    def samples(self, *, edges: bool = True, repeats: int = 2) -> Iterator[Sample]:
+        """Several honest samples: `repeats` generic ones, the variants and the edges."""
+        for k in range(repeats):
+            yield Sample("an ordinary input", self.generic(str(k)))
+        yield from self.exercise.inputs.variants(self.draw("variants"))
+        if edges:
+            yield from self.exercise.inputs.edges(self.draw("edges"))
+
+    # ---- the reference -------------------------------------------------------------------------------------------
+
+    def right_outputs(self, args: Args) -> tuple[Any, ...]:
+        with torch.no_grad():
+            value = self.exercise.reference.forward(*args)
+        return value if isinstance(value, tuple) else (value,)
+
+    def right_grads(self, args: Args, upstream: Grads) -> Grads:
+        """The reference's gradients, one per argument; undefined upstream gradients count as zeros."""
+        assert self.exercise.reference.vjp is not None
+        outputs = self.right_outputs(args)
+        full = tuple(torch.zeros_like(o) if g is None else g for o, g in zip(outputs, upstream, strict=True))
+        with torch.no_grad():
+            return tuple(self.exercise.reference.vjp(full[0] if len(full) == 1 else full, *args))
+
+    def upstream(self, args: Args, salt: str = "", scale: float = 2.0) -> Grads:
+        """A random upstream gradient for each output of floating point, of both signs and with large entries."""
+        draw = self.draw(f"upstream {salt}")
+        return tuple(
+            draw.normal(*o.shape, scale=scale) if isinstance(o, Tensor) and o.is_floating_point() else None
+            for o in self.right_outputs(args)
+        )
+
+    # ---- the implementation --------------------------------------------------------------------------------------
+
+    def observe(self, probe: Probe, *, where: str = "") -> Observation:
+        """Observe a probe that must go through: a failure of student code is the check's failure."""
+        seen = self.subject.observe(probe)
+        if seen.failure is not None:
+            raise Failed(failure_text(seen.failure, where), look="read the error and the line it names.")
+        return seen
+
+    def call(self, *args: Any, layout: Layout = "contiguous") -> Any:
+        """Call a plain function that must go through; its value or tuple of values."""
+        seen = self.subject.call(args, layout)
+        if seen.failure is not None:
+            raise Failed(failure_text(seen.failure, ""), look="read the error and the line it names.")
+        return seen.output if seen.single else seen.outputs
+
+    # ---- comparisons ---------------------------------------------------------------------------------------------
+
+    def compare(self, got: Grads, expected: Grads, *, where: str, cause: str = "", look: str = "", tolerance: float | None = None) -> None:
+        """Fail unless each expected gradient was delivered; None and zeros are the same."""
+        for index, (mine, right) in enumerate(zip(got, expected, strict=True)):
+            if right is None:
+                continue
+            problem = difference(mine, right, tolerance or self.contract.tolerance)
+            if problem:
+                name = "the gradient" if sum(e is not None for e in expected) == 1 else f"the gradient of argument {index + 1}"
+                raise Failed(f"For {where} {name} is wrong: {problem}.", cause=cause, look=look)
+
+
+def failure_text(failure: Failure, where: str) -> str:
+    """One sentence about an exception in student code."""
+    place = f" for {where}" if where else ""
+    names = {"forward": "forward", "backward": "backward", "second": "the second derivative", "call": "your function"}
+    if failure.type == "endless loop":
+        return f"{names.get(failure.stage, failure.stage)} did not come to an end{place}: {failure.message}."
+    return f"{names.get(failure.stage, failure.stage)} raised an error{place}: {failure}."
+
+
+def difference(got: Any, right: Tensor, tolerance: float) -> str:
+    """"" if got equals right in shape, dtype and value (None is zero), else what differs and where it is worst."""
+    if got is None:
+        return "" if not right.numel() or float(right.abs().max()) == 0 else "it is None (nothing was passed on)"
+    if not isinstance(got, Tensor):
+        return f"it is a {type(got).__name__}, not a tensor"
+    if got.shape != right.shape:
+        return f"its shape is {tuple(got.shape)}, expected {tuple(right.shape)}"
+    if got.dtype != right.dtype:
+        return f"its dtype is {short(got.dtype)}, expected {short(right.dtype)}"
+    return _worst(got, right, tolerance)
+
+
+def _worst(got: Tensor, right: Tensor, tolerance: float) -> str:
+    if not right.is_floating_point():
+        bad = got != right
+    else:
+        bad = ~torch.isclose(got, right, rtol=tolerance, atol=tolerance, equal_nan=True)
+    if not bool(bad.any()):
+        return ""
+    gap = torch.where(bad, (got.double() - right.double()).abs().nan_to_num(float("inf")), -1.0)
+    at = int(gap.flatten().argmax())
+    place = [int(i) for i in torch.unravel_index(torch.tensor(at), right.shape)] if right.dim() else []
+    count = f"{int(bad.sum())} of {bad.numel()} elements differ, " if bad.numel() > 1 else ""
+    where = f" at {place}" if place else ""
+    return f"{count}{'the worst' if count else 'it is'}{where}{':' if count else ''} {number(got, at)} instead of {number(right, at)}"
+
+
+def number(t: Tensor, at: int) -> str:
+    value = t.flatten()[at].item()
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+def short(dtype: torch.dtype) -> str:
+    return str(dtype).removeprefix("torch.")
+
+
+def cast(args: Iterable[Any], dtype: torch.dtype) -> Args:
+    """The arguments with floating-point tensors in another dtype."""
+    return tuple(a.to(dtype) if isinstance(a, Tensor) and a.is_floating_point() else a for a in args)
+
+
+def must_reveal(condition: bool, why: str) -> None:
+    """Refuse inputs that could not have shown the fault."""
+    if not condition:
+        raise IllPosedTest(f"the test's own inputs cannot reveal the fault: {why}")

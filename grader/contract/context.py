@@ -1,0 +1,146 @@
+"""Checks of state: what is kept between forward and backward, where, how much, and for how long."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from grader.contract.check import Bench, Failed, check
+from grader.contract.values import is_differentiable
+from grader.subject import Observation, Probe
+
+if TYPE_CHECKING:
+    from grader.exercise import Exercise
+
+
+@check("edited_inputs", stage="contract", applies=is_differentiable)
+def edited_inputs(bench: Bench) -> None:
+    """Catches ctx.x = x and x.data: when the input is edited in place before backward, a tensor from save_for_backward
+    raises; one kept otherwise gives a silently wrong gradient. Cannot see state that does not depend on the input."""
+    _after_edit(bench, "edit_inputs", "an input")
+
+
+@check("edited_outputs", stage="contract", applies=is_differentiable)
+def edited_outputs(bench: Bench) -> None:
+    """Catches ctx.y = y: the same as edited_inputs for the output."""
+    _after_edit(bench, "edit_outputs", "the output")
+
+
+def _after_edit(bench: Bench, what: str, name: str) -> None:
+    args = bench.generic()
+    upstream = bench.upstream(args)
+    seen = bench.subject.observe(Probe(args, upstream=(upstream,), meanwhile=what))  # type: ignore[arg-type]
+    if seen.failure is not None:
+        return
+    bench.compare(
+        seen.grads[0],
+        bench.right_grads(args, upstream),
+        where=f"{name} that was edited in place between forward and backward",
+        cause=f"{name} is kept outside save_for_backward, so nothing notices that it changed{_attributes(seen)}.",
+        look="how the tensors that backward needs are stored.",
+    )
+
+
+def _attributes(seen: Observation) -> str:
+    names = ", ".join(f"ctx.{name}" for name in seen.facts.attributes[:4])
+    return f" (you keep {names})" if names else ""
+
+
+@check("freed", stage="contract", applies=is_differentiable)
+def freed(bench: Bench) -> None:
+    """Catches a reference cycle (ctx.y = y): the memory of every call stays until the garbage collector happens to run.
+    Cannot see memory kept in globals."""
+    seen = bench.observe(Probe(bench.generic(), ask_freed=True), where="an ordinary input")
+    if seen.facts.freed is False:
+        raise Failed(
+            f"After the output is gone its graph node stays alive{_attributes(seen)}.",
+            cause="the output is stored as an attribute of ctx: output and node hold each other.",
+            look="how the tensors that backward needs are stored.",
+        )
+
+
+@check("backward_twice", stage="contract", applies=is_differentiable)
+def backward_twice(bench: Bench) -> None:
+    """Catches a backward that consumes or overwrites what it saved: with retain_graph=True a second pass must give the
+    right gradient again. Cannot see state shared between calls."""
+    args = bench.generic()
+    first, second = bench.upstream(args, "first"), bench.upstream(args, "second")
+    seen = bench.observe(Probe(args, upstream=(first, second)), where="a second backward with retain_graph=True")
+    bench.compare(
+        seen.grads[1],
+        bench.right_grads(args, second),
+        where="the second backward through the same graph",
+        cause="the first backward changed what was saved.",
+    )
+
+
+@check("independent_calls", stage="contract", applies=is_differentiable)
+def independent_calls(bench: Bench) -> None:
+    """Catches state kept on the class or in a global: after two forwards the first backward must still use its own. Sees
+    calls in one thread only."""
+    args, other = bench.generic("one"), bench.generic("two")
+    upstream = bench.upstream(args)
+    seen = bench.observe(
+        Probe(args, upstream=(upstream,), meanwhile="other_call", other=other), where="a backward after another forward"
+    )
+    bench.compare(
+        seen.grads[0],
+        bench.right_grads(args, upstream),
+        where="the first of two calls",
+        cause="what forward saved was overwritten by the next forward: it is kept on the class or in a global.",
+        look="where forward puts what backward needs; only ctx belongs to one call.",
+    )
+
+
+@check("no_side_effects", stage="contract", applies=is_differentiable)
+def no_side_effects(bench: Bench) -> None:
+    """Catches a backward that fills the .grad of leaves itself, or code that changes torch's global state (default dtype,
+    gradient mode, threads). Cannot see side effects outside torch."""
+    args = bench.generic()
+    for leaf in (True, False):
+        seen = bench.observe(Probe(args, upstream=(bench.upstream(args),), leaf=leaf), where="inputs that are leaves")
+        if seen.facts.leaf_grad_touched:
+            raise Failed(
+                "Your backward itself changed the .grad of an input; the engine then adds the gradient again.",
+                cause=".backward() is called inside backward, or .grad is assigned.",
+                look="backward only returns gradients; the engine stores them.",
+            )
+        if seen.facts.state_changes:
+            raise Failed(f"The call changed {', '.join(seen.facts.state_changes)} for everybody; it was put back.")
+
+
+@check("own_backward", stage="contract", applies=lambda e: is_differentiable(e) and not e.contract.inner_autograd)
+def own_backward(bench: Bench) -> None:
+    """Catches a backward that lets PyTorch differentiate (torch.autograd.grad, .backward(), torch.func) instead of stating
+    the vector-Jacobian product. Cannot see a graph built in forward by other means."""
+    args = bench.generic()
+    seen = bench.observe(Probe(args, upstream=(bench.upstream(args),)), where="an ordinary input")
+    if seen.facts.inner_autograd:
+        raise Failed(
+            "Inside your backward the autograd engine ran again: PyTorch did the differentiation.",
+            look="the exercise asks for the gradient in your own formula.",
+        )
+
+
+def has_memory_budget(exercise: Exercise) -> bool:
+    return exercise.contract.saved_bytes is not None or exercise.contract.saved_tensors is not None
+
+
+@check("saved_memory", stage="contract", applies=has_memory_budget)
+def saved_memory(bench: Bench) -> None:
+    """Catches more kept for backward than the exercise allows, in saved tensors and ctx attributes. Cannot see tensors
+    kept in globals; independent_calls does."""
+    args = bench.generic("budget")
+    facts = bench.observe(Probe(args, upstream=(bench.upstream(args),)), where="an ordinary input").facts
+    budget = bench.contract.saved_bytes(*args) if bench.contract.saved_bytes else None
+    if budget is not None and facts.saved_bytes > budget:
+        raise Failed(
+            f"{facts.saved_bytes} bytes are kept for backward, the exercise allows {budget}.",
+            cause="a whole floating-point tensor is saved where less would do, or more tensors than needed.",
+            look="what backward really needs to know about each element.",
+        )
+    most = bench.contract.saved_tensors
+    if most is not None and facts.saved_floats > most:
+        raise Failed(
+            f"{facts.saved_floats} floating-point tensors are kept for backward, the exercise allows {most}.",
+            look="which of them can be computed again from the others.",
+        )

@@ -1,0 +1,120 @@
+"""Checks of the forward: values, shapes and dtypes against the reference, and what it does to its inputs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import torch
+
+from grader.contract.check import Bench, Failed, cast, check, difference, must_reveal, short
+from grader.inputs import Sample
+from grader.subject import Probe
+
+if TYPE_CHECKING:
+    from grader.exercise import Exercise
+
+
+def is_differentiable(exercise: Exercise) -> bool:
+    return exercise.kind == "function"
+
+
+def _compare_forward(bench: Bench, sample: Sample, *, tolerance: float | None = None, grad_enabled: bool = True) -> None:
+    seen = bench.observe(Probe(sample.args, grad_enabled=grad_enabled), where=sample.name)
+    right = bench.right_outputs(sample.args)
+    if len(seen.outputs) != len(right):
+        raise Failed(f"forward gave {len(seen.outputs)} outputs for {sample.name}, expected {len(right)}.")
+    for mine, expected in zip(seen.outputs, right, strict=True):
+        problem = difference(mine, expected, tolerance or bench.contract.tolerance)
+        if problem:
+            raise Failed(
+                f"For {sample.name} the output is wrong: {problem}.",
+                cause="the forward computes something else for this input.",
+                look="compare your forward with the formula in the exercise, for this kind of input.",
+            )
+
+
+@check("forward", stage="forward", applies=is_differentiable)
+def forward(bench: Bench) -> None:
+    """Catches a forward whose value, shape or dtype differs from the reference on ordinary inputs, other arguments, other
+    ranks, 0-d, one-element and empty tensors. Cannot see the gradient."""
+    for sample in bench.samples():
+        _compare_forward(bench, sample)
+
+
+@check("forward_at_kinks", stage="forward", applies=lambda e: bool(e.inputs.at_kinks))
+def forward_at_kinks(bench: Bench) -> None:
+    """Catches wrong values exactly at kinks, ties and rounding points: sign(0), round half to even. Says nothing of the
+    gradient there."""
+    for sample in bench.exercise.inputs.at_kinks:
+        _compare_forward(bench, sample)
+
+
+@check("forward_extreme", stage="contract", applies=lambda e: bool(e.inputs.extreme))
+def forward_extreme(bench: Bench) -> None:
+    """Catches formulas that overflow, or saturate early, at magnitudes where the reference is finite. Sees only the
+    magnitudes the exercise lists."""
+    for sample in bench.exercise.inputs.extreme:
+        right = bench.right_outputs(sample.args)
+        must_reveal(all(bool(torch.isfinite(o).all()) for o in right), "the reference is not finite there")
+        _compare_forward(bench, sample)
+
+
+@check("forward_nonfinite", stage="contract", applies=lambda e: bool(e.inputs.nonfinite))
+def forward_nonfinite(bench: Bench) -> None:
+    """Catches a forward that hides NaN or mishandles infinities. Says nothing of gradients at such inputs."""
+    for sample in bench.exercise.inputs.nonfinite:
+        _compare_forward(bench, sample)
+
+
+@check("no_grad", stage="contract", applies=is_differentiable)
+def no_grad(bench: Bench) -> None:
+    """Catches a forward that works only while gradients are recorded (a return inside the requires_grad branch). Cannot
+    see differences that training mode makes elsewhere."""
+    _compare_forward(bench, Sample("a call under torch.no_grad()", bench.generic()), grad_enabled=False)
+    frozen = bench.generic("frozen")
+    seen = bench.observe(Probe(frozen, wanted=(False,) * len(frozen)), where="inputs that need no gradient")
+    for mine, expected in zip(seen.outputs, bench.right_outputs(frozen), strict=True):
+        problem = difference(mine, expected, bench.contract.tolerance)
+        if problem:
+            raise Failed(f"When no input needs a gradient the output is wrong: {problem}.")
+
+
+@check("low_precision", stage="contract", applies=lambda e: is_differentiable(e) and e.contract.low_precision)
+def low_precision(bench: Bench) -> None:
+    """Catches outputs and gradients in another dtype than the input's (a `.float()`, a NumPy float64) and code that runs
+    in float64 only. Compares values loosely; small losses of precision are not its business."""
+    for dtype, tolerance in ((torch.float32, 1e-4), (torch.bfloat16, 6e-2)):
+        args = cast(bench.generic(short(dtype)), dtype)
+        upstream = cast(bench.upstream(args), dtype)
+        where = f"a {short(dtype)} input"
+        seen = bench.observe(Probe(args, upstream=(upstream,)), where=where)
+        for mine, expected in zip(seen.outputs, bench.right_outputs(args), strict=True):
+            problem = difference(mine, expected, tolerance)
+            if problem:
+                raise Failed(f"For {where} the output is wrong: {problem}.", cause="a dtype written into the code.")
+        bench.compare(seen.grads[0], bench.right_grads(args, upstream), where=where, tolerance=tolerance)
+        _returned_dtypes(bench, seen.returned, args, where)
+
+
+def _returned_dtypes(bench: Bench, returned: tuple[object, ...], args: tuple[object, ...], where: str) -> None:
+    for back in returned:
+        for (_, _, dtype), arg in zip(back.items, args, strict=False):  # type: ignore[attr-defined]
+            if dtype is not None and isinstance(arg, torch.Tensor) and arg.is_floating_point() and dtype != short(arg.dtype):
+                raise Failed(
+                    f"For {where} your backward returned a gradient in {dtype}; the engine had to convert it.",
+                    cause="a dtype written into the code, or a tensor made without one.",
+                )
+
+
+@check("inputs_untouched", stage="contract", applies=is_differentiable)
+def inputs_untouched(bench: Bench) -> None:
+    """Catches a forward or backward that changes the caller's tensors in place without saying so (mark_dirty). Cannot see
+    a write that puts the same value back."""
+    for sample in bench.samples(edges=False, repeats=1):
+        for probe in (Probe(sample.args), Probe(sample.args, upstream=(bench.upstream(sample.args),))):
+            if bench.observe(probe, where=sample.name).facts.inputs_edited:
+                raise Failed(
+                    "After the call the input tensor holds other values than before.",
+                    cause="an in-place operation on an argument (a name that ends in _, or an assignment into it).",
+                    look="every line that writes; make a new tensor instead.",
+                )
