@@ -1,4 +1,4 @@
-"""Lesson 01, first half: vector-Jacobian products as plain functions, before any autograd.Function is written."""
+"""Lesson 01: vector-Jacobian products as plain functions, before any autograd.Function is written."""
 
 from __future__ import annotations
 
@@ -10,9 +10,7 @@ from torch import Tensor
 from grader.exercise import Exercise, Reference
 from grader.inputs import Draw, Inputs, Sample
 
-__all__ = ["EXERCISES"]
-
-LESSON = "01_contract"
+__all__ = ["vjp_matmul", "vjp_softmax", "vjp_square"]
 
 
 def _square_args(draw: Draw, *shape: int) -> tuple[Tensor, Tensor]:
@@ -32,7 +30,7 @@ def _square_edges(draw: Draw) -> Iterable[Sample]:
 
 vjp_square = Exercise(
     id="vjp_square",
-    lesson=LESSON,
+    lesson="01_contract",
     title="The vector-Jacobian product of a square",
     symbol="vjp_square",
     kind="plain",
@@ -45,17 +43,19 @@ vjp_square = Exercise(
     ),
     stages={"value": 1.0},
     hints=(
-        "How many elements of y = x² depend on one element of x? Write the chain rule for that single element.",
+        "How many elements of y = x² depend on one element of x? Write the chain rule for that single "
+        "element.",
         "The Jacobian is diagonal: multiplying a row vector by it scales each entry by one number.",
-        "Entry i of the answer is g_i times the derivative of x_i² at x_i. No loop, no sum and no matrix is needed.",
+        "Entry i of the answer is g_i times the derivative of x_i² at x_i. No loop, no sum and no matrix is "
+        "needed.",
     ),
 )
 
 
 @vjp_square.misconception(
     "no_upstream",
-    "That is the derivative of x² itself. What came from above, g, plays no part in your answer: the chain rule "
-    "multiplies the two.",
+    "That is the derivative of x² itself. What came from above, g, plays no part in your answer: the chain "
+    "rule multiplies the two.",
 )
 def square_no_upstream(g, x):
     return 2 * x
@@ -63,7 +63,8 @@ def square_no_upstream(g, x):
 
 @vjp_square.misconception(
     "summed_upstream",
-    "You add up g first. Each output element has its own sensitivity, and only the one at the same place reaches x_i.",
+    "You add up g first. Each output element has its own sensitivity, and only the one at the same place "
+    "reaches x_i.",
 )
 def square_summed_upstream(g, x):
     return g.sum() * 2 * x
@@ -71,8 +72,8 @@ def square_summed_upstream(g, x):
 
 @vjp_square.misconception(
     "full_jacobian",
-    "That is the whole Jacobian. A vector-Jacobian product has the shape of x: the row vector g has still to be "
-    "multiplied in.",
+    "That is the whole Jacobian. A vector-Jacobian product has the shape of x: the row vector g has still "
+    "to be multiplied in.",
 )
 def square_full_jacobian(g, x):
     return torch.diag(2 * x.reshape(-1))
@@ -80,7 +81,8 @@ def square_full_jacobian(g, x):
 
 @vjp_square.misconception(
     "value_for_slope",
-    "You multiply g by the value of the square, not by its slope. What does x² gain when x grows by a little?",
+    "You multiply g by the value of the square, not by its slope. What does x² gain when x grows by a "
+    "little?",
 )
 def square_value_for_slope(g, x):
     return x * x * g
@@ -88,7 +90,8 @@ def square_value_for_slope(g, x):
 
 @vjp_square.misconception(
     "factor_forgotten",
-    "The shape of the answer is right and its size is not: differentiate x² once more on paper, factors included.",
+    "The shape of the answer is right and its size is not: differentiate x² once more on paper, factors "
+    "included.",
 )
 def square_factor_forgotten(g, x):
     return x * g
@@ -104,7 +107,8 @@ def square_writes_into_upstream(g, x):
 
 @vjp_square.misconception(
     "collapsed",
-    "You return one number. There is one sensitivity for each element of x, so the answer has the shape of x.",
+    "You return one number. There is one sensitivity for each element of x, so the answer has the shape of "
+    "x.",
 )
 def square_collapsed(g, x):
     return (2 * x * g).sum()
@@ -146,7 +150,7 @@ def _matmul_edges(draw: Draw) -> Iterable[Sample]:
 
 vjp_matmul = Exercise(
     id="vjp_matmul",
-    lesson=LESSON,
+    lesson="01_contract",
     title="The vector-Jacobian product of a matrix product",
     symbol="vjp_matmul",
     kind="plain",
@@ -161,8 +165,8 @@ vjp_matmul = Exercise(
     hints=(
         "Write down the shapes of g, A, B and of the two answers before you write any code.",
         "Only one order of g and B, with one of them transposed, gives the shape of A. The same goes for B.",
-        "Y_ij uses row i of A, so the gradient of A_ik collects g_ij B_kj over j. Read that sum as a matrix product, "
-        "and do the same for B_kj.",
+        "Y_ij uses row i of A, so the gradient of A_ik collects g_ij B_kj over j. Read that sum as a matrix "
+        "product, and do the same for B_kj.",
     ),
 )
 
@@ -177,8 +181,8 @@ def matmul_swapped(g, A, B):
 
 @vjp_matmul.misconception(
     "missing_transposes",
-    "Your shapes do not fit together. Going backwards, a matrix acts as its transpose: write the shapes under each "
-    "factor.",
+    "Your shapes do not fit together. Going backwards, a matrix acts as its transpose: write the shapes "
+    "under each factor.",
 )
 def matmul_missing_transposes(g, A, B):
     return g @ B, A @ g
@@ -194,8 +198,8 @@ def matmul_transposed_results(g, A, B):
 
 @vjp_matmul.misconception(
     "transpose_until_it_fits",
-    "You transpose until the shapes fit. For square matrices both ways fit and yours is the wrong one: derive the "
-    "product from the sum instead.",
+    "You transpose until the shapes fit. For square matrices both ways fit and yours is the wrong one: "
+    "derive the product from the sum instead.",
 )
 def matmul_transpose_until_it_fits(g, A, B):
     grad_A, grad_B = g @ B.T, g.T @ A
@@ -206,8 +210,8 @@ def matmul_transpose_until_it_fits(g, A, B):
 
 @vjp_matmul.misconception(
     "no_upstream",
-    "You propagate a matrix of ones, as if the loss were the plain sum of Y. The weights that the loss gives to Y are "
-    "in g.",
+    "You propagate a matrix of ones, as if the loss were the plain sum of Y. The weights that the loss "
+    "gives to Y are in g.",
 )
 def matmul_no_upstream(g, A, B):
     ones = torch.ones_like(g)
@@ -216,8 +220,8 @@ def matmul_no_upstream(g, A, B):
 
 @vjp_matmul.misconception(
     "partners",
-    "You return the partner of each factor, as for a product of two numbers, and g is missing. Here many entries of Y "
-    "share one entry of A: sum over them, each with its weight from g.",
+    "You return the partner of each factor, as for a product of two numbers, and g is missing. Here many "
+    "entries of Y share one entry of A: sum over them, each with its weight from g.",
 )
 def matmul_partners(g, A, B):
     return B.T, A.T
@@ -269,7 +273,7 @@ def _softmax_vjp(g: Tensor, y: Tensor) -> Tensor:
 
 vjp_softmax = Exercise(
     id="vjp_softmax",
-    lesson=LESSON,
+    lesson="01_contract",
     title="The vector-Jacobian product of a softmax",
     symbol="vjp_softmax",
     kind="plain",
@@ -284,16 +288,16 @@ vjp_softmax = Exercise(
     hints=(
         "Raising one logit lowers all the other probabilities: the Jacobian has entries off the diagonal.",
         "Put the given Jacobian into the sum over i of g_i J_ij and pull y_j out of both terms.",
-        "What is left in the bracket is g_j minus one number for each row: the average of g under the probabilities y. "
-        "Keep the summed dimension so that it broadcasts.",
+        "What is left in the bracket is g_j minus one number for each row: the average of g under the "
+        "probabilities y. Keep the summed dimension so that it broadcasts.",
     ),
 )
 
 
 @vjp_softmax.misconception(
     "diagonal_only",
-    "You use the diagonal of the Jacobian only, as for a sigmoid. Every probability depends on every logit, so the "
-    "entries off the diagonal count.",
+    "You use the diagonal of the Jacobian only, as for a sigmoid. Every probability depends on every logit, "
+    "so the entries off the diagonal count.",
 )
 def softmax_diagonal_only(g, y):
     return y * (1 - y) * g
@@ -301,8 +305,8 @@ def softmax_diagonal_only(g, y):
 
 @vjp_softmax.misconception(
     "zeros",
-    "Zero is right only where all entries of g are equal, which is what y.sum().backward() sends. A real loss weights "
-    "the classes differently.",
+    "Zero is right only where all entries of g are equal, which is what y.sum().backward() sends. A real "
+    "loss weights the classes differently.",
 )
 def softmax_zeros(g, y):
     return torch.zeros_like(y)
@@ -310,8 +314,8 @@ def softmax_zeros(g, y):
 
 @vjp_softmax.misconception(
     "no_normaliser",
-    "You treat the denominator of the softmax as a constant. It depends on every logit too, and that is the second "
-    "term of the Jacobian.",
+    "You treat the denominator of the softmax as a constant. It depends on every logit too, and that is the "
+    "second term of the Jacobian.",
 )
 def softmax_no_normaliser(g, y):
     return y * g
@@ -319,8 +323,8 @@ def softmax_no_normaliser(g, y):
 
 @vjp_softmax.misconception(
     "plain_sum",
-    "You subtract the sum of g. The number to subtract weights each g_i by its probability: look again at what the "
-    "second term of the Jacobian multiplies.",
+    "You subtract the sum of g. The number to subtract weights each g_i by its probability: look again at "
+    "what the second term of the Jacobian multiplies.",
 )
 def softmax_plain_sum(g, y):
     return y * (g - g.sum(-1, keepdim=True))
@@ -328,7 +332,8 @@ def softmax_plain_sum(g, y):
 
 @vjp_softmax.misconception(
     "plain_mean",
-    "You subtract the plain average of g. In the second term of the Jacobian each g_i comes with its own probability.",
+    "You subtract the plain average of g. In the second term of the Jacobian each g_i comes with its own "
+    "probability.",
 )
 def softmax_plain_mean(g, y):
     return y * (g - g.mean(-1, keepdim=True))
@@ -352,8 +357,8 @@ def softmax_first_dim(g, y):
 
 @vjp_softmax.misconception(
     "dimension_lost",
-    "The sum removes the last dimension, so its result does not line up with the rows any more (for a square batch it "
-    "lines up with the wrong ones, without an error).",
+    "The sum removes the last dimension, so its result does not line up with the rows any more (for a "
+    "square batch it lines up with the wrong ones, without an error).",
 )
 def softmax_dimension_lost(g, y):
     return y * (g - (g * y).sum(-1))
@@ -384,6 +389,3 @@ def softmax_explicit_jacobian(g, y):
 def softmax_einsum(g, y):
     expected = torch.einsum("...i,...i->...", g, y)
     return y * (g - expected[..., None])
-
-
-EXERCISES: tuple[Exercise, ...] = (vjp_square, vjp_matmul, vjp_softmax)
