@@ -31,11 +31,11 @@ class Draw:
         self.generator = torch.Generator().manual_seed(seed % (2**63))
 
     def normal(self, *shape: int, scale: float = 1.0, shift: float = 0.0, off: Sequence[float] = (), gap: float = 0.1) -> Tensor:
-        x = torch.randn(*shape, generator=self.generator, dtype=torch.float64) * scale + shift
+        x = torch.randn(shape, generator=self.generator, dtype=torch.float64) * scale + shift
         return push_away(x, off, gap)
 
     def uniform(self, *shape: int, low: float = 0.0, high: float = 1.0, off: Sequence[float] = (), gap: float = 0.1) -> Tensor:
-        x = torch.rand(*shape, generator=self.generator, dtype=torch.float64) * (high - low) + low
+        x = torch.rand(shape, generator=self.generator, dtype=torch.float64) * (high - low) + low
         return push_away(x, off, gap)
 
     def integer(self, low: int, high: int) -> int:
