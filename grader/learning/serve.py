@@ -1,7 +1,8 @@
 """`grader learn`: the course in JupyterLab, on this machine or a remote one, opened on lesson 00.
 
-The server runs in this process with settings of its own, kept in `.grader/jupyter` of the learner's folder: nothing in the
-home folder is read or written, and JupyterLab asks no other host for news, updates or extensions.
+The server runs in this process with settings of its own, kept in `.grader/jupyter` of the learner's folder:
+nothing in the home folder is read or written, and JupyterLab asks no other host for news, updates or
+extensions.
 """
 
 from __future__ import annotations
@@ -41,6 +42,13 @@ _DISABLED_IN_SERVER = (
     "nbgrader.server_extensions.formgrader",
     "nbgrader.server_extensions.validate_assignment",
 )
+# A shell inside another Jupyter, or a user's own set-up, must not change what is served.
+_NOT_INHERITED = (
+    "JUPYTER_CONFIG_PATH",
+    "JUPYTER_TOKEN",
+    "JUPYTERLAB_SETTINGS_DIR",
+    "JUPYTERLAB_WORKSPACES_DIR",
+)
 _LAB_SETTINGS: dict[str, dict[str, Any]] = {
     "@jupyterlab/apputils-extension:notification": {"checkForUpdates": False, "fetchNews": "false"},
     "@jupyterlab/docmanager-extension:plugin": {"autosaveInterval": 30},  # seconds; the default is 120
@@ -52,9 +60,10 @@ def learn(
 ) -> None:
     """Serve the course until it is stopped with Ctrl+C.
 
-    `folder` holds the learner's own copies (default: `my-course` here). With `port` None the first free one from 8888 is
-    taken. `browser` False never opens one; True opens one only where there is one to open.
-    Raises GraderError when the port is taken, the address is not this machine's or the folder cannot be written.
+    `folder` holds the learner's own copies (default: `my-course` here). With `port` None the first free one
+    from 8888 is taken. `browser` False never opens one; True opens one only where there is one to open.
+    Raises GraderError when the port is taken, the address is not this machine's or the folder is not
+    writable.
     """
     home = resolve(folder)
     _tell(seed(home, lessons=find_lessons()))
@@ -63,20 +72,22 @@ def learn(
     first = min(path.name for path in find_lessons().glob("*.ipynb"))
     server = _start(home, ip=ip, port=port, token=token, first=first)
     show = browser and has_browser(ip, os.environ)
-    # The server takes its port in its loop's first callback; ours follows it, so the address works once it is printed.
+    # The server takes its port in its loop's first callback; ours follows it: a printed address works at
+    # once.
     server.io_loop.add_callback(_announce, home, ip=ip, port=port, token=token, first=first, show=show)
     server.start()
 
 
 def pick_port(ip: str, port: int | None) -> int:
-    """The port asked for (0: any), or else the first free one from 8888. Raises GraderError if it cannot be had."""
+    """The port asked for (0: any), or else the first free one from 8888; GraderError if there is none."""
     if port is not None:
         port = port or _any_port()
         problem = _why_not(ip, port)
         if problem:
             raise GraderError(
                 f"Cannot serve on {ip or '*'}, port {port}: {problem}.\n"
-                "Likely cause: another program (an earlier `grader learn`?) has the port, or the address is not this machine's.\n"
+                "Likely cause: another program has the port (an earlier `grader learn`?), "
+                "or the address is not this machine's.\n"
                 "Leave the port out to take a free one, or name another: grader learn --port 8890"
             )
         return port
@@ -94,7 +105,8 @@ def _any_port() -> int:
 def _why_not(ip: str, port: int) -> str | None:
     """Why we cannot listen there, in the system's words, or None if we can."""
     try:
-        found = socket.getaddrinfo(None if ip in _EVERYWHERE else ip, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+        host = None if ip in _EVERYWHERE else ip
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
         for family, kind, protocol, _, address in found[:1]:
             with socket.socket(family, kind, protocol) as probe:
                 if os.name == "posix":  # as the server does: a port in TIME_WAIT is free
@@ -109,7 +121,8 @@ def has_browser(ip: str, environ: Mapping[str, str]) -> bool:
     """Whether there is a browser in front of the person who started us: a local address, a screen, no ssh."""
     if ip not in _LOCAL or any(name in environ for name in ("SSH_CONNECTION", "SSH_CLIENT", "SSH_TTY")):
         return False
-    if sys.platform not in ("darwin", "win32") and not (environ.get("DISPLAY") or environ.get("WAYLAND_DISPLAY")):
+    screen = environ.get("DISPLAY") or environ.get("WAYLAND_DISPLAY")
+    if sys.platform not in ("darwin", "win32") and not screen:
         return False
     try:
         webbrowser.get()
@@ -133,7 +146,7 @@ def _tell(seeding: Seeding) -> None:
     if seeding.refreshed:
         click.echo(f"Brought up to date (you had not edited them): {', '.join(seeding.refreshed)}")
     for lesson, beside in seeding.beside.items():
-        click.echo(f"{lesson}: the course has a newer version. Yours is untouched; the new one is {beside} beside it.")
+        click.echo(f"{lesson}: there is a newer version. Yours stays as it is; the new one is {beside}.")
 
 
 def _announce(home: Path, *, ip: str, port: int, token: str, first: str, show: bool) -> None:
@@ -144,8 +157,9 @@ def _announce(home: Path, *, ip: str, port: int, token: str, first: str, show: b
     for url in urls:
         click.echo(f"    {url}")
     if ip in _LOCAL and "SSH_CONNECTION" in os.environ:
-        click.echo("You are logged in over ssh. To reach that address, run this on your own machine and leave it open:")
-        click.echo(f"    ssh -L {port}:localhost:{port} {os.environ.get('USER', 'you')}@{socket.gethostname()}")
+        here = f"{os.environ.get('USER', 'you')}@{socket.gethostname()}"
+        click.echo("You are logged in over ssh. To reach that address, run this on your own machine:")
+        click.echo(f"    ssh -L {port}:localhost:{port} {here}")
     click.echo("Stop with Ctrl+C. Your work is saved as you go.")
     sys.stdout.flush()
     if show:
@@ -196,5 +210,5 @@ def _isolate(settings: Path) -> None:
         IPYTHONDIR=str(settings / "ipython"),
         PATH=os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)]),
     )
-    for name in ("JUPYTER_TOKEN", "JUPYTER_CONFIG_PATH", "JUPYTERLAB_SETTINGS_DIR", "JUPYTERLAB_WORKSPACES_DIR"):
+    for name in _NOT_INHERITED:
         os.environ.pop(name, None)

@@ -1,8 +1,8 @@
 """The learner's folder: their own copy of the lessons, which no update of the course ever overwrites.
 
-`seed` copies lessons in and brings untouched ones up to date. "Untouched" is judged by what a learner writes, the text of the
-cells: running a lesson (outputs, execution counts) does not make it theirs. What was handed out is remembered in
-`.grader/lessons.json` beside the lessons.
+`seed` copies lessons in and brings untouched ones up to date. "Untouched" is judged by what a learner writes,
+the text of the cells: running a lesson (outputs, execution counts) does not make it theirs. What was handed
+out is remembered in `.grader/lessons.json` beside the lessons.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _STATE = Path(".grader") / "lessons.json"
 
 @dataclass(slots=True)
 class Seeding:
-    """What `seed` did, as file names; `beside` maps a lesson that the learner edited to the new version put next to it."""
+    """What `seed` did, as file names; `beside` maps an edited lesson to the new version put next to it."""
 
     added: list[str] = field(default_factory=list)
     refreshed: list[str] = field(default_factory=list)
@@ -49,7 +49,7 @@ def find_lessons() -> Path:
 
 
 def resolve(folder: Path | None) -> Path:
-    """The learner's folder: the one asked for, the current one if it is such a folder, else `my-course` here."""
+    """The learner's folder: the one asked for, the current one if it is such a folder, or `my-course`."""
     if folder is not None:
         return folder.expanduser().absolute()
     here = Path.cwd()
@@ -57,7 +57,7 @@ def resolve(folder: Path | None) -> Path:
 
 
 def fingerprint(content: bytes, *, name: str) -> str:
-    """Hash of what a person writes in a file: of a notebook its cells' types and text, of any other file its bytes.
+    """Hash of what a person writes in a file: a notebook's cell types and text, any other file's bytes.
 
     A notebook that cannot be read is hashed as bytes, so it counts as edited and is left alone.
     """
@@ -74,8 +74,9 @@ def fingerprint(content: bytes, *, name: str) -> str:
 def seed(folder: Path, *, lessons: Path) -> Seeding:
     """Bring `folder` up to date with the lessons in `lessons` without losing a word of the learner's.
 
-    A lesson that is missing is added, an untouched one is refreshed, an edited one is kept: if the course has a newer version
-    of it, that is put beside it under a new name. Raises GraderError if the folder cannot be written.
+    A lesson that is missing is added, an untouched one is refreshed, an edited one is kept: if the course has
+    a newer version of it, that is put beside it under a new name. Raises GraderError if the folder is not
+    writable.
     """
     done = Seeding()
     try:

@@ -1,0 +1,96 @@
+"""`grader learn`: where it serves, what it says, when it opens a browser; one real server."""
+
+from __future__ import annotations
+
+import json
+import re
+import socket
+import urllib.error
+import urllib.request
+import webbrowser
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+
+from grader.errors import GraderError
+from grader.learning.serve import addresses, has_browser, pick_port
+from tests.jupyterlab import serving
+
+DESKTOP = {"DISPLAY": ":0"}
+
+
+def test_a_taken_port_is_passed_over_unless_it_was_asked_for() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        with pytest.raises(GraderError, match=f"port {port}") as caught:
+            pick_port("127.0.0.1", port)
+        assert "grader learn --port" in str(caught.value)
+    assert pick_port("127.0.0.1", port) == port, "free again"
+
+
+def test_without_a_wish_the_first_free_port_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        monkeypatch.setattr("grader.learning.serve._DEFAULT_PORT", port)
+        assert pick_port("127.0.0.1", None) != port
+
+
+@pytest.mark.parametrize("ip", ["192.0.2.1", "no.such.host.invalid", "not an address"])
+def test_an_address_that_is_not_this_machines_is_refused_in_words(ip: str) -> None:
+    with pytest.raises(GraderError, match="Cannot serve on"):
+        pick_port(ip, 0)
+
+
+@pytest.mark.parametrize(
+    ("ip", "environ"),
+    [
+        ("0.0.0.0", DESKTOP),
+        ("localhost", {}),
+        ("localhost", {"DISPLAY": ""}),
+        ("localhost", {**DESKTOP, "SSH_CONNECTION": "a b c d"}),
+    ],
+)
+def test_no_browser_where_nobody_would_see_it(
+    ip: str, environ: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.platform", "linux")
+    monkeypatch.setattr(webbrowser, "get", lambda: object())
+    assert not has_browser(ip, environ)
+
+
+def test_a_browser_on_a_desktop_that_has_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(webbrowser, "get", lambda: object())
+    assert has_browser("localhost", DESKTOP)
+
+    def none() -> object:
+        raise webbrowser.Error("could not locate runnable browser")
+
+    monkeypatch.setattr(webbrowser, "get", none)
+    assert not has_browser("localhost", DESKTOP)
+
+
+def test_addresses_name_this_machine_when_it_serves_everyone() -> None:
+    local = addresses("localhost", 8888, "t", "00_a.ipynb")
+    assert local == ["http://localhost:8888/lab/tree/00_a.ipynb?token=t"]
+    everywhere = addresses("0.0.0.0", 8888, "t", "00_a.ipynb")
+    assert [urlsplit(url).hostname for url in everywhere] == [socket.gethostname().lower(), "localhost"]
+    assert urlsplit(addresses("::1", 1, "t", "a")[0]).hostname == "::1"
+
+
+def test_a_real_server_opens_lesson_00_and_asks_nobody_for_news(tmp_path: Path) -> None:
+    with serving(tmp_path / "my course", "--ip", "0.0.0.0") as course:
+        assert course.printed.startswith(f"Your lessons: {course.folder}")
+        assert re.search(r"/lab/tree/00_\w+\.ipynb\?token=\w{32}$", course.url)
+        url = re.sub(r"//[^:]+:", "//127.0.0.1:", course.url)
+        with urllib.request.urlopen(url, timeout=60) as answer:
+            page = answer.read().decode()
+        with pytest.raises(urllib.error.HTTPError, match="403"):
+            urllib.request.urlopen(re.sub(r"/lab.*", "/api/contents", url), timeout=60)
+    found = re.search(r'id="jupyter-config-data"[^>]*>(.*?)</script>', page, re.DOTALL)
+    assert found
+    settings = json.loads(found.group(1))
+    assert settings["news"] == {"disabled": True}
+    assert settings["extensionManager"]["can_install"] is False
+    assert "@jupyterlab/apputils-extension:announcements" in settings["disabledExtensions"]
+    assert Path(settings["serverRoot"]) == course.folder
