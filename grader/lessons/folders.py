@@ -38,8 +38,8 @@ class Folders:
         return cls(source, notebooks or source.absolute().parent / "notebooks", options)
 
     def names(self) -> list[str]:
-        """The names of all lessons, in course order."""
-        return sorted(path.stem for path in self.solutions.glob("*.py") if LESSON_NAME.fullmatch(path.stem))
+        """The names of all lessons, in course order: every .py file that does not start with an underscore."""
+        return sorted(path.stem for path in self.solutions.glob("*.py") if not path.stem.startswith("_"))
 
     def source(self, name: str) -> Path:
         """The source file of lesson `name`."""
