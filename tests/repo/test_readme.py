@@ -48,5 +48,6 @@ def test_every_link_and_picture_into_the_repository_exists() -> None:
 
 
 def test_make_help_names_every_target() -> None:
-    shown = subprocess.run(["make", "-s", "help"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    command = ["make", "-s", "help"]
+    shown = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
     assert set(re.findall(r"make ([a-z-]+)", shown)) == TARGETS

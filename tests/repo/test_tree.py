@@ -10,7 +10,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 
 # Written so that this file does not contain what it looks for.
-PATHS = re.compile("|".join([r"/wo[r]k/", r"/ro[o]t/", r"/tmp/se[t]up", re.escape(str(ROOT)), re.escape(sys.prefix)]))
+HERE = [re.escape(str(ROOT)), re.escape(sys.prefix)]
+PATHS = re.compile("|".join([r"/wo[r]k/", r"/ro[o]t/", r"/tmp/se[t]up", *HERE]))
 HOSTS = re.compile(r"pypi\.o[r]g|python[h]osted|download\.pytorch\.o[r]g|registry\.npm[j]s|anaconda\.o[r]g")
 
 
