@@ -28,18 +28,18 @@ double = Exercise(
     ),
     hints=(
         "Move x by a little: how far does y = 2x move? That is the factor between the two gradients.",
-        "backward receives g, the gradient of the loss with respect to y, and returns the gradient with respect to x. "
-        "Look at `Triple` above: which of its numbers belong to the number three?",
-        "Both methods are one line each: `forward` returns x times a number, `backward` returns grad_output times the "
-        "same number. Nothing has to be saved.",
+        "backward receives g, the gradient of the loss with respect to y, and returns the gradient with "
+        "respect to x. Look at `Triple` above: which of its numbers belong to the number three?",
+        "Both methods are one line each: `forward` returns x times a number, `backward` returns grad_output "
+        "times the same number. Nothing has to be saved.",
     ),
 )
 
 
 @double.misconception(
     "upstream_as_is",
-    "Your backward hands on the gradient it was given, as if y were x. But y moves further than x does, and backward "
-    "has to say how much further.",
+    "Your backward hands on the gradient it was given, as if y were x. But y moves further than x does, and "
+    "backward has to say how much further.",
 )
 class UpstreamAsIs(Function):
     @staticmethod
@@ -53,8 +53,8 @@ class UpstreamAsIs(Function):
 
 @double.misconception(
     "slope_only",
-    "Your backward returns the slope of y = 2x and never uses grad_output. The slope is only the last factor of the "
-    "chain rule; what comes from the rest of the network arrives in grad_output.",
+    "Your backward returns the slope of y = 2x and never uses grad_output. The slope is only the last "
+    "factor of the chain rule; what comes from the rest of the network arrives in grad_output.",
 )
 class SlopeOnly(Function):
     @staticmethod
@@ -68,7 +68,8 @@ class SlopeOnly(Function):
 
 @double.misconception(
     "triple",
-    "This still triples: it is the worked example from above. Which number has to change, and in how many places?",
+    "This still triples: it is the worked example from above. Which number has to change, and in how many "
+    "places?",
 )
 class Triple(Function):
     @staticmethod
@@ -82,7 +83,8 @@ class Triple(Function):
 
 @double.misconception(
     "triple_backward",
-    "forward doubles but backward still triples. The two have to tell the same story: change the number there too.",
+    "forward doubles but backward still triples. The two have to tell the same story: change the number "
+    "there too.",
 )
 class TripleBackward(Function):
     @staticmethod
@@ -96,8 +98,8 @@ class TripleBackward(Function):
 
 @double.misconception(
     "backward_of_value",
-    "Your backward multiplies by the value of x (or y). How far y moves for a small step of x does not depend on where "
-    "x is: y = 2x is a straight line.",
+    "Your backward multiplies by the value of x (or y). How far y moves for a small step of x does not "
+    "depend on where x is: y = 2x is a straight line.",
 )
 class BackwardOfValue(Function):
     @staticmethod
@@ -113,7 +115,8 @@ class BackwardOfValue(Function):
 
 @double.misconception(
     "doubled_in_place",
-    "Your forward doubles x itself: the caller's tensor has changed. Compute a new tensor and leave the input alone.",
+    "Your forward doubles x itself: the caller's tensor has changed. Compute a new tensor and leave the "
+    "input alone.",
 )
 class DoubledInPlace(Function):
     @staticmethod

@@ -1,6 +1,7 @@
 """Small messages shown to the learner: HTML in a notebook, plain text elsewhere.
 
-Everything is drawn with the page's own text colour and one mid-tone per mood, so it reads on light and dark pages.
+Everything is drawn with the page's own text colour and one mid-tone per mood, so it reads on light and dark
+pages.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ class Card:
 
 
 def message(title: str, paragraphs: Sequence[str] = (), *, mood: Mood = "news", folded: str = "") -> Card:
-    """A card with a title and paragraphs of text, in which `backticks` mark code. `folded` is further HTML."""
+    """A card with a title and paragraphs of text; `backticks` mark code. `folded` is further HTML."""
     body = "".join(f'<p style="margin:.4em 0 0">{inline(text)}</p>' for text in paragraphs)
     box = f"border-left:3px solid {_BAR[mood]};padding:.2em 0 .3em .8em;margin:.3em 0;max-width:46em"
     return Card(

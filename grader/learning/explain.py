@@ -13,10 +13,10 @@ __all__ = ["explain"]
 
 
 def explain(what: object = "") -> Card:
-    """What a check or a misconception means, by its id as it stands in a report; or what a whole report means.
+    """What a check or a misconception means, by its id as it stands in a report; or a whole report.
 
-    A misconception known to several exercises is explained for each. An exercise's id gives its checks. An unknown
-    id gets a message with the nearest ones, not an error.
+    A misconception known to several exercises is explained for each. An exercise's id gives its checks. An
+    unknown id gets a message with the nearest ones, not an error.
     """
     if not isinstance(what, str):
         return _report(what)
@@ -67,9 +67,8 @@ def _report(report: object) -> Card:
     """The diagnosis of a report, then its failed checks."""
     findings = getattr(report, "findings", None)
     if findings is None:
-        shown = f"a {type(report).__name__}"
         return message(
-            f"Nothing to explain about {shown}",
+            f"Nothing to explain about this {type(report).__name__}",
             ['Give an id from a report: `explain("forward")`.'],
             mood="sorry",
         )

@@ -15,8 +15,9 @@ __all__ = ["hint"]
 def hint(exercise: object = "", *, again: bool = False) -> Card:
     """The next hint for an exercise, given by its id ("relu") or its class or function (MyReLU).
 
-    The hints seen so far are remembered in the learner's folder, so tomorrow goes on where today stopped. After the
-    last one it is shown again. `again=True` starts over with the first. An unknown id gets a message, not an error.
+    The hints seen so far are remembered in the learner's folder, so tomorrow goes on where today stopped.
+    After the last one it is shown again. `again=True` starts over with the first. An unknown id gets a
+    message, not an error.
     """
     try:
         found = exercise_named(exercise)

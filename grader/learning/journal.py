@@ -1,7 +1,8 @@
 """The learner's record: append-only JSON Lines in `.grader/progress.jsonl` beside the lessons.
 
-One event a line. A line that cannot be read costs that line only; a folder that cannot be written costs the record,
-never the check or the hint that wanted to be recorded: such events are kept in memory until the kernel stops.
+One event a line. A line that cannot be read costs that line only; a folder that cannot be written costs the
+record, never the check or the hint that wanted to be recorded: such events are kept in memory until the
+kernel stops.
 """
 
 from __future__ import annotations
@@ -35,8 +36,8 @@ class Log:
 def find_record() -> Path | None:
     """Where the record belongs, from the current folder; None where nothing is to be recorded.
 
-    That is the nearest folder upwards that has a `.grader`, else this folder if it has notebooks (the one above if it
-    holds a single fetched lesson and is named after it). A grading run records nothing.
+    That is the nearest folder upwards that has a `.grader`, else this folder if it has notebooks (the one
+    above if it holds a single fetched lesson and is named after it). A grading run records nothing.
     """
     if "GRADER_CLASS_SECRET" in os.environ:
         return None
@@ -53,7 +54,7 @@ def find_record() -> Path | None:
 
 
 def append(event: Event) -> None:
-    """Add an event to the record, or to memory if there is none or it cannot be written; the latter is said once."""
+    """Add an event to the record, or to memory if there is none; one that cannot be written is said once."""
     event = {"at": datetime.now(UTC).isoformat(timespec="seconds"), **event}
     path = find_record()
     if path is None:

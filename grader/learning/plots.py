@@ -17,7 +17,7 @@ from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
 
-__all__ = ["COLORS", "TEXT", "figure", "heat"]
+__all__ = ["COLORS", "TEXT", "chain", "figure", "heat"]
 
 TEXT = "#797979"
 """The grey that is equally far from white and from #111."""
@@ -114,3 +114,28 @@ def heat(ax: Axes, matrix: Any, title: str = "", *, decimals: int = 2, limit: fl
         for (i, j), value in np.ndenumerate(values):
             text = f"{value:.{decimals}f}" if value else "0"
             ax.text(j, i, text, ha="center", va="center", fontsize=9, color="white")
+
+
+def chain(ax: Axes, nodes: Sequence[str], forward: Sequence[str], backward: Sequence[str]) -> None:
+    """Draw a computation as boxes in a row: values go right above, gradients come back left below.
+
+    `forward` and `backward` label the arrows around the nodes, left to right: one more than there are nodes.
+    """
+    if not len(forward) == len(backward) == len(nodes) + 1:
+        raise ValueError(f"{len(nodes)} nodes have {len(nodes) + 1} arrows between and around them")
+    ax.set(xlim=(-0.1, 2 * len(nodes) + 1.1), ylim=(-1.0, 1.0))
+    ax.axis("off")
+    for k, name in enumerate(nodes):
+        box = {"boxstyle": "round,pad=0.6", "fc": "none", "ec": TEXT}
+        ax.text(2 * k + 1.5, 0, name, ha="center", va="center", fontsize=12, bbox=box)
+    for k, (value, gradient) in enumerate(zip(forward, backward, strict=True)):
+        _arrow(ax, (2 * k, 0.22), (2 * k + 1, 0.22), value, COLORS[0], above=True)
+        _arrow(ax, (2 * k + 1, -0.22), (2 * k, -0.22), gradient, COLORS[1], above=False)
+
+
+def _arrow(
+    ax: Axes, start: tuple[float, float], end: tuple[float, float], label: str, color: str, *, above: bool
+) -> None:
+    ax.annotate("", end, start, arrowprops={"arrowstyle": "-|>", "color": color, "shrinkA": 6, "shrinkB": 6})
+    middle, shift = (start[0] + end[0]) / 2, 0.16 if above else -0.16
+    ax.text(middle, start[1] + shift, label, color=color, ha="center", va="bottom" if above else "top")

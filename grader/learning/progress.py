@@ -1,6 +1,7 @@
 """`progress()`: what was passed, tried and not started; and `record_check`, which every check calls.
 
-State is never stored, only events (see journal.py): it is worked out anew from them, so a reset can be undone.
+State is never stored, only events (see journal.py). It is worked out anew from them, so a reset can be
+undone.
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ class Standing:
 def record_check(report: Any) -> None:
     """Remember the outcome of a check. `report` has exercise, passed, points, out_of and diagnosis (ids).
 
-    Writes nothing to stderr and raises nothing about files: where nothing can be written, the session remembers.
+    Writes nothing to stderr and raises nothing about files: what cannot be written, the session remembers.
     """
     journal.append(
         {
@@ -71,7 +72,7 @@ def record_check(report: Any) -> None:
 
 
 def standings(events: Iterable[journal.Event]) -> dict[str, Standing]:
-    """The standing of each exercise that occurs in the events. A reset forgets, an undo takes the last reset back."""
+    """The standing of each exercise in the events. A reset forgets, an undo takes the last reset back."""
     kept: dict[str, list[journal.Event]] = {}
     marks: dict[str, list[int]] = {}
     for event in events:

@@ -58,7 +58,7 @@ def course(monkeypatch: pytest.MonkeyPatch) -> dict[str, Exercise]:
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A learner's folder with a notebook in it; the current folder of the test. Nothing remembered in this process."""
+    """A learner's folder with a notebook in it, as the current folder; nothing remembered in this process."""
     monkeypatch.delenv("GRADER_CLASS_SECRET", raising=False)
     monkeypatch.setattr(journal, "_unrecorded", [])
     monkeypatch.setattr(journal, "_said", set())
