@@ -103,8 +103,9 @@ def heat(ax: Axes, matrix: Any, title: str = "", *, decimals: int = 2, limit: fl
     values = np.asarray(matrix.detach().cpu() if hasattr(matrix, "detach") else matrix, dtype=float)
     if values.ndim != 2:
         raise ValueError(f"heat draws a matrix (2 dimensions); this one has shape {values.shape}")
-    top = limit or float(np.abs(values).max(initial=0.0)) or 1.0
-    ax.imshow(values, cmap=_DIVERGING, vmin=-top, vmax=top, aspect="equal", interpolation="nearest")
+    top = limit or float(np.abs(values[np.isfinite(values)]).max(initial=0.0)) or 1.0
+    if values.size:
+        ax.imshow(values, cmap=_DIVERGING, vmin=-top, vmax=top, aspect="equal", interpolation="nearest")
     ax.set_title(title)
     ax.set_xticks(range(values.shape[1]))
     ax.set_yticks(range(values.shape[0]))

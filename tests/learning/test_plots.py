@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 import torch
 from matplotlib.axes import Axes
-from matplotlib.colors import to_rgb
+from matplotlib.colors import to_hex, to_rgb
 from matplotlib.figure import Figure
 
 from grader.learning.plots import COLORS, TEXT, chain, figure, heat
@@ -70,7 +70,7 @@ def test_everything_drawn_later_keeps_the_look() -> None:
     texts = [ax.set_title("t"), ax.set_xlabel("x"), ax.text(0, 0, "here"), fig.suptitle("all")]
     texts += [ax.annotate("kink", (0, 0), (1, 1), arrowprops={"arrowstyle": "->"}), *ax.legend().get_texts()]
     fig.canvas.draw()
-    assert {text.get_color() for text in [*texts, *ax.get_xticklabels()]} == {TEXT}
+    assert {to_hex(text.get_color()) for text in [*texts, *ax.get_xticklabels()]} == {TEXT}
     assert ax.text(0, 0, "mine", color="red").get_color() == "red"
 
 
