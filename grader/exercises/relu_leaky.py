@@ -247,6 +247,24 @@ class LeakyInputOnCtx(Function):
         return torch.where(ctx.x > 0, grad_output, ctx.slope * grad_output), None
 
 
+@leaky_relu.misconception(
+    "slopes_in_float32",
+    "Almost: your tensor of slopes has torch's default dtype, float32, whatever x has, so in float64 the "
+    "slope is off in its ninth digit. Make it in the dtype of x.",
+)
+class SlopesInFloat32(Function):
+    @staticmethod
+    def forward(ctx, x, slope):
+        ctx.save_for_backward(x)
+        ctx.slope = slope
+        return torch.where(x > 0, x, slope * x)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (x,) = ctx.saved_tensors
+        return grad_output * torch.where(x > 0, 1.0, ctx.slope), None
+
+
 @leaky_relu.variant("where")
 class LeakyWhere(Function):
     @staticmethod
@@ -291,8 +309,8 @@ class LeakySlopes(Function):
     @staticmethod
     def backward(ctx, grad_output):
         (x,) = ctx.saved_tensors
-        slopes = torch.where(x >= 0, 1.0, ctx.slope)
-        return grad_output * slopes.to(grad_output.dtype), None
+        slopes = torch.where(x >= 0, torch.ones_like(x), torch.full_like(x, ctx.slope))
+        return grad_output * slopes, None
 
 
 @leaky_relu.variant("setup_context")
