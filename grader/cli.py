@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 from typing import Any
@@ -31,8 +32,12 @@ def main() -> None:
 
 @main.command()
 @click.argument("folder", required=False, type=click.Path(path_type=Path))
-@click.option("--port", type=click.IntRange(0, 65535), help="Port to serve on.  [default: the first free one from 8888]")
-@click.option("--ip", default="localhost", show_default=True, help="Address to serve on; 0.0.0.0 for every one.")
+@click.option(
+    "--port", type=click.IntRange(0, 65535), help="Port to serve on.  [default: the first free one from 8888]"
+)
+@click.option(
+    "--ip", default="localhost", show_default=True, help="Address to serve on; 0.0.0.0 for every one."
+)
 @click.option("--no-browser", is_flag=True, help="Open no browser, only print the address.")
 def learn(folder: Path | None, port: int | None, ip: str, no_browser: bool) -> None:
     """Open the course in JupyterLab.
@@ -57,14 +62,16 @@ _notebooks = click.option(
 
 @main.command()
 @_lessons
-@click.option("--check", is_flag=True, help="Write nothing; print how the notebooks differ; exit 1 if they do.")
+@click.option(
+    "--check", is_flag=True, help="Write nothing; print how the notebooks differ; exit 1 if they do."
+)
 @click.option("--force", is_flag=True, help="Overwrite a notebook even if someone worked in it.")
 @_solutions
 @_notebooks
 def build(
     lessons: tuple[str, ...], check: bool, force: bool, solutions: Path | None, notebooks: Path | None
 ) -> None:
-    """Build the students' notebooks from the lesson sources: all of them, or each LESSON (02_relu, or just 02)."""
+    """Build the students' notebooks from the lesson sources: all, or each LESSON (02_relu, or just 02)."""
     from grader.lessons.report import report_build, report_comparison
 
     if check:
@@ -75,7 +82,9 @@ def build(
 @main.command()
 @_lessons
 @click.option("--fix", is_flag=True, help="First rewrite the sources in the form JupyterLab saves.")
-@click.option("--exercises/--no-exercises", default=True, help="Compare with the exercises of the package, or not.")
+@click.option(
+    "--exercises/--no-exercises", default=True, help="Compare with the exercises of the package, or not."
+)
 @click.option("--rules", is_flag=True, help="List the rules and stop.")
 @_solutions
 @_notebooks
@@ -93,3 +102,68 @@ def lint(
     if rules:
         return report_rules()
     sys.exit(report_lint(lessons, solutions=solutions, notebooks=notebooks, fix=fix, exercises=exercises))
+
+
+_class = click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
+
+
+@main.command("new-class")
+@_class
+@click.option("--example", is_flag=True, help="Fill it with a sample class of submissions.")
+def new_class(folder: Path, example: bool) -> None:
+    """Make a class in DIR: an ordinary nbgrader course with all lessons released.
+
+    In a class that exists, refresh the release; submissions, grades, settings and edited sources stay as they are.
+    """
+    from grader.classroom.commands import create
+
+    create(folder, example=example)
+
+
+@main.command()
+@_class
+@click.option("--lesson", help="Only this lesson, for instance 02_relu.")
+@click.option(
+    "--jobs", type=click.IntRange(min=1), help="Submissions at a time.  [default: one for each core]"
+)
+@click.option("--force", is_flag=True, help="Also run submissions again that have not changed.")
+@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON on stdout.")
+def grade(folder: Path, lesson: str | None, jobs: int | None, force: bool, as_json: bool) -> None:
+    """Grade what was handed in under DIR/submitted, and print the class as a table."""
+    from grader.classroom.commands import grade as run
+
+    run(folder, lesson=lesson, jobs=jobs, force=force, as_json=as_json)
+
+
+@main.command()
+@_class
+@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON on stdout.")
+def report(folder: Path, as_json: bool) -> None:
+    """Write DIR/report.html anew and print the class as it stands in the gradebook."""
+    from grader.classroom.commands import report as show
+
+    show(folder, as_json=as_json)
+
+
+@main.command()
+@click.argument("exercise")
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--name", help="Check this class or function of FILE.  [default: the exercise's symbol]")
+@click.option("--time-limit", type=float, default=60.0, show_default=True, help="Seconds before giving up.")
+@click.option("--json", "as_json", is_flag=True, help="Print the verdict as JSON.")
+def check(exercise: str, file: Path, name: str | None, time_limit: float, as_json: bool) -> None:
+    """Run the full battery on one implementation: exit 0 passed, 1 not passed, 2 could not be checked."""
+    from grader.loading import check_file
+
+    outcome = check_file(exercise, file, name, seconds=time_limit)
+    click.echo(json.dumps(outcome.verdict, indent=2) if as_json else outcome.text)
+    sys.exit(0 if outcome.passed else 1)
+
+
+@main.command()
+@click.option("--json", "as_json", is_flag=True, help="Print the list as JSON.")
+def exercises(as_json: bool) -> None:
+    """List the exercises: ids, symbols, lessons, points, known misconceptions."""
+    from grader.listing import as_table, entries
+
+    click.echo(json.dumps(entries(), indent=2) if as_json else as_table())

@@ -90,12 +90,13 @@ class Variant(Implementation):
     """A right answer in another style: the battery must accept it."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Exercise:
     """One exercise. Misconceptions and variants are added with the decorators below, right after the exercise.
 
     kind "function" is an autograd.Function called through .apply; kind "plain" is a Python function. `outputs` counts the
-    tensors a Function gives. `checks` are the
+    tensors a Function gives. `not_derived` names
+    derived misconceptions to leave out because a written one is the same mistake. `checks` are the
     exercise's own checks, run after the battery's; `stages` says which share of the points each stage of checks earns.
     """
 
@@ -111,6 +112,7 @@ class Exercise:
     contract: Contract = Contract()
     checks: tuple[Check, ...] = ()
     hints: tuple[str, ...] = ()
+    not_derived: tuple[str, ...] = ()
     stages: dict[str, float] = field(default_factory=lambda: {"forward": 0.2, "gradient": 0.5, "contract": 0.3})
     written_misconceptions: list[Misconception] = field(default_factory=list, repr=False)
     variants: list[Variant] = field(default_factory=list, repr=False)

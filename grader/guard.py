@@ -68,7 +68,10 @@ def _state_kept(seen: Seen) -> Iterator[None]:
 
 @contextlib.contextmanager
 def torch_unpatched() -> Iterator[list[str]]:
-    """Undo, on leaving, whatever was replaced in torch's public namespaces; the list then names what it was."""
+    """Undo, on leaving, whatever was replaced in torch's public namespaces; the list then names what it was.
+
+    torch replaces a few of its own functions when it loads its lazy parts; what comes from torch is left alone.
+    """
     before = [dict(vars(space)) for space in _PATCHABLE]
     changed: list[str] = []
     try:
@@ -76,9 +79,13 @@ def torch_unpatched() -> Iterator[list[str]]:
     finally:
         for space, old in zip(_PATCHABLE, before, strict=True):
             now = vars(space)
-            for name in [n for n in old if now.get(n) is not old[n]]:
+            for name in [n for n in old if now.get(n) is not old[n] and not _is_torch(now.get(n))]:
                 setattr(space, name, old[name])
                 changed.append(f"{getattr(space, '__name__', 'torch')}.{name}")
+
+
+def _is_torch(value: Any) -> bool:
+    return str(getattr(value, "__module__", "")).split(".")[0] == "torch"
 
 
 @contextlib.contextmanager

@@ -13,7 +13,7 @@ from torch import Tensor
 from torch.autograd import Function
 
 from grader.guard import TimeLimit, describe, guarded
-from grader.subject import Args, Facts, Failure, Grads, Layout, Observation, Probe
+from grader.subject import Args, Facts, Failure, Grads, Layout, Observation, Probe, edited
 from grader.tracing import Trace, traced
 
 __all__ = ["LocalSubject", "laid_out"]
@@ -36,7 +36,7 @@ class LocalSubject:
     def observe(self, probe: Probe) -> Observation:
         seen = Observation(facts=Facts(is_function=self.is_function))
         self.trace.reset()
-        with guarded() as side:
+        with guarded() as side, torch.enable_grad():
             try:
                 _Run(self, probe, seen).go()
             except _Stop:
@@ -145,7 +145,8 @@ class _Run:
             b is not None and not same_tensor(a, b) for a, b in zip(self.given, self.before, strict=True)
         )
         facts.output_is_input = _aliases(self.outputs, self.given)
-        facts.saved_bytes, facts.saved_floats = _kept(self.outputs, self.subject.is_function)
+        if self.subject.is_function:
+            _note_saved(facts, self.outputs, self.given)
         if seen.not_tensors:
             seen.failure = Failure("forward", "TypeError", f"forward returned {seen.not_tensors[0]}, not a tensor")
             raise _Stop
@@ -281,7 +282,7 @@ def _edit(tensors: list[Tensor]) -> None:
     """Change every value in place, seen by autograd's version counters, as an in-place op of the next layer would."""
     with torch.no_grad():
         for t in tensors:
-            t.mul_(-0.75).add_(0.375)
+            t.copy_(edited(t))
 
 
 def _aliases(outputs: tuple[Any, ...], given: list[Any]) -> bool:
@@ -289,16 +290,25 @@ def _aliases(outputs: tuple[Any, ...], given: list[Any]) -> bool:
     return any(isinstance(o, Tensor) and o.untyped_storage()._cdata in inputs for o in outputs)
 
 
-def _kept(outputs: tuple[Any, ...], is_function: bool) -> tuple[int, int]:
-    """Bytes and number of floating-point tensors that a custom Function's node keeps for backward."""
+def _note_saved(facts: Facts, outputs: tuple[Any, ...], given: list[Any]) -> None:
+    """Note what the Function's node keeps for backward, in saved tensors and ctx attributes."""
     nodes = [o.grad_fn for o in outputs if isinstance(o, Tensor) and o.grad_fn is not None]
-    if not is_function or not nodes:
-        return 0, 0
+    if not nodes:
+        return
     tensors = [t for t in getattr(nodes[0], "saved_tensors", ()) if isinstance(t, Tensor)]
-    tensors += [t for value in vars(nodes[0]).values() for t in _tensors_in(value)]
+    tensors += [t for value in getattr(nodes[0], "__dict__", {}).values() for t in _tensors_in(value)]
     storages = {t.untyped_storage()._cdata: t for t in tensors}
-    floats = [t for t in storages.values() if t.is_floating_point() and t.numel() > 1]
-    return sum(t.untyped_storage().nbytes() for t in storages.values()), len(floats)
+    facts.saved_bytes = sum(t.untyped_storage().nbytes() for t in storages.values())
+    facts.saved_floats = sum(t.is_floating_point() and t.numel() > 1 for t in storages.values())
+    facts.saved = tuple(sorted(_known_as(t, outputs, given) for t in storages.values()))
+
+
+def _known_as(t: Tensor, outputs: tuple[Any, ...], given: list[Any]) -> str:
+    """What a saved tensor is, by its values: an input, an output, or a tensor of some dtype."""
+    for name, candidates in (("an input", given), ("the output", outputs)):
+        if any(isinstance(c, Tensor) and c.shape == t.shape and same_tensor(t, c.detach()) for c in candidates):
+            return name
+    return f"a {str(t.dtype).removeprefix('torch.')} tensor of {t.numel()} elements"
 
 
 def _tensors_in(value: Any) -> Iterator[Tensor]:

@@ -12,7 +12,7 @@ from typing import Any, Literal, Protocol
 
 from torch import Tensor
 
-__all__ = ["Facts", "Failure", "Layout", "Observation", "Probe", "Returned", "Subject"]
+__all__ = ["Facts", "Failure", "Layout", "Observation", "Probe", "Returned", "Subject", "edited"]
 
 Args = tuple[Any, ...]
 Grads = tuple[Tensor | None, ...]
@@ -93,6 +93,7 @@ class Facts:
     backward_calls   how often the class's own backward ran
     saved_bytes      bytes kept for backward in saved tensors and ctx attributes, each storage counted once
     saved_floats     how many different floating-point tensors are kept
+    saved            what those tensors are: "an input", "the output", or dtype and size
     freed            the graph node died with its output, without the garbage collector; None where not asked
     """
 
@@ -106,6 +107,7 @@ class Facts:
     inner_autograd: int = 0
     saved_bytes: int = 0
     saved_floats: int = 0
+    saved: tuple[str, ...] = ()
     attributes: tuple[str, ...] = ()
     freed: bool | None = None
     state_changes: tuple[str, ...] = ()
@@ -133,6 +135,11 @@ class Observation:
     @property
     def output(self) -> Any:
         return self.outputs[0]
+
+
+def edited(t: Tensor) -> Tensor:
+    """The values a tensor has after Probe.meanwhile edited it in place: -0.75 t + 0.375."""
+    return -0.75 * t + 0.375
 
 
 class Subject(Protocol):

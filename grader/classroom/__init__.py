@@ -1,20 +1,20 @@
 """A class as a folder: making it, grading it, reporting on it.
 
-    create.py      grader new-class: an ordinary nbgrader course from the lessons
-    folder.py      where things lie in a class folder, and what is no class folder
-    settings.py    nbgrader_config.py: what it says and how we read it
-    master.py      a lesson as grading needs it: the released cells with the hidden tests back in
-    handed_in.py   which file a student handed in for a lesson, and whether it can be read
-    repair.py      mends a copy of a submission: doubled, deleted, moved and changed cells
-    execute.py     runs a repaired notebook and survives what is in it
-    settle.py      turns the outputs of a test cell into a score that nbgrader cannot misread
-    preprocessors.py  the pieces nbgrader itself plugs in: repair before grading, no hidden tests in feedback
-    gradebook.py   the one writer: nbgrader's converters, one submission at a time
-    run.py         grader grade: all of it, in parallel, whatever the files are like
-    outcome.py     what became of one submission; kept so that an unchanged one is not run again
-    summary.py     the class as numbers: rows, totals, most common mistakes
-    table.py, page.py   the same in the terminal and as report.html
-    example.py     a sample class made from the exercises' own misconceptions
+create.py      grader new-class: an ordinary nbgrader course from the lessons
+folder.py      where things lie in a class folder, and what is no class folder
+settings.py    nbgrader_config.py: what it says and how we read it
+master.py      a lesson as grading needs it: the released cells with the hidden tests back in
+handed_in.py   which file a student handed in for a lesson, and whether it can be read
+repair.py      mends a copy of a submission: doubled, deleted, moved and changed cells
+execute.py     runs a repaired notebook and survives what is in it
+settle.py      turns the outputs of a test cell into a score that nbgrader cannot misread
+preprocessors.py  the pieces nbgrader itself plugs in: repair before grading, no hidden tests in feedback
+gradebook.py   the one writer: nbgrader's converters, one submission at a time
+run.py         grader grade: all of it, in parallel, whatever the files are like
+outcome.py     what became of one submission; kept so that an unchanged one is not run again
+summary.py     the class as numbers: rows, totals, most common mistakes
+table.py, page.py   the same in the terminal and as report.html
+example.py     a sample class made from the exercises' own misconceptions
 """
 
 from __future__ import annotations

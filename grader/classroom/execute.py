@@ -8,7 +8,9 @@ left out and the notebook is run again without it: verdicts earned before are ke
 from __future__ import annotations
 
 import os
+import signal
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 from time import monotonic
 from typing import Any
@@ -45,12 +47,14 @@ class ExecuteLesson(Execute):  # type: ignore[misc]
     submission_timeout = Integer(300, help="Seconds a whole submission may take.").tag(config=True)
     max_output_bytes = Integer(200_000, help="Bytes a cell may print; the rest is dropped.").tag(config=True)
     max_restarts = Integer(6, help="How many kernels may die before the rest is not run.").tag(config=True)
-    secret_file = Unicode("", help="File with the class's secret, for the hidden tests' seeds.").tag(config=True)
+    secret_file = Unicode("", help="File with the class's secret, for the hidden tests' seeds.").tag(
+        config=True
+    )
     raise_on_iopub_timeout = Bool(True)  # a cell that does not even answer an interrupt must not go unnoticed
     iopub_timeout = Integer(8)
     ipython_hist_file = Unicode(":memory:")
 
-    stopped = False  # set from another thread to end after the current cell
+    stopped = False
 
     def preprocess(
         self, nb: NotebookNode, resources: dict[str, Any], km: Any = None
@@ -72,7 +76,10 @@ class ExecuteLesson(Execute):  # type: ignore[misc]
     def _run_all(self, nb: NotebookNode, resources: dict[str, Any]) -> bool:
         """One kernel from top to bottom; False when a cell ended it."""
         self.restart(nb, resources)
-        with tempfile.TemporaryDirectory(prefix="gk") as private, self.setup_kernel(env=self._environment(private)):
+        with (
+            tempfile.TemporaryDirectory(prefix="gk") as private,
+            self.setup_kernel(env=self._environment(private)),
+        ):
             self.wait_for_reply(self.kc.kernel_info())
             self.wait_for_reply(self.kc.execute(PRELUDE, silent=True, store_history=False))
             for index, cell in enumerate(list(nb.cells)):
@@ -83,6 +90,13 @@ class ExecuteLesson(Execute):  # type: ignore[misc]
                 if not self._run_cell(nb, index, cell):
                     return False
         return True
+
+    def stop(self) -> None:
+        """End the run from another thread: the kernel is killed, the rest is not run."""
+        self.stopped = True
+        group = getattr(getattr(self.km, "provisioner", None), "pgid", None)
+        if group:
+            _kill_group(group)
 
     def restart(self, nb: NotebookNode, resources: dict[str, Any]) -> None:
         """Forget the last kernel. The base class keeps its state in __init__'s fields."""
@@ -113,16 +127,26 @@ class ExecuteLesson(Execute):  # type: ignore[misc]
 
     def _what_happened(self, error: Exception) -> NotebookNode:
         if isinstance(error, DeadKernelError):
-            return _error(DIED, "this cell ended the whole Python process. The other cells were run without it.")
-        return _error(STUCK, f"no answer within {self.timeout} s, and no reaction to an interrupt. "
-                             "The other cells were run without it.")
+            return _error(
+                DIED, "this cell ended the whole Python process. The other cells were run without it."
+            )
+        return _error(
+            STUCK,
+            f"no answer within {self.timeout} s, and no reaction to an interrupt. "
+            "The other cells were run without it.",
+        )
 
     def _mark_not_run(self, nb: NotebookNode) -> None:
         """Test cells that were never reached get an error, so that no output is not taken for success."""
         for index, cell in enumerate(nb.cells):
             if cell.cell_type == "code" and cell.source.strip() and index not in self._settled:
-                cell.outputs = [_error(NOT_RUN, f"not run: the submission took more than {self.submission_timeout} s "
-                                                "or its cells ended the Python process again and again.")]
+                cell.outputs = [
+                    _error(
+                        NOT_RUN,
+                        f"not run: the submission took more than {self.submission_timeout} s "
+                        "or its cells ended the Python process again and again.",
+                    )
+                ]
 
     def _environment(self, private: str) -> dict[str, str]:
         """The kernel's environment: one thread (several kernels run at once), nobody's profile, the class's secret."""
@@ -146,10 +170,7 @@ class ExecuteLesson(Execute):  # type: ignore[misc]
         group = getattr(getattr(self.km, "provisioner", None), "pgid", None)
         await super()._async_cleanup_kernel()
         if group:
-            try:
-                os.killpg(group, 9)
-            except (ProcessLookupError, PermissionError):
-                pass
+            _kill_group(group)
         self._sockets.cleanup()
 
     _cleanup_kernel = run_sync(_async_cleanup_kernel)
@@ -158,12 +179,15 @@ class ExecuteLesson(Execute):  # type: ignore[misc]
         """What is left: the cell's limit or the submission's."""
         limit: int = self.timeout
         self.error_on_timeout = {
-            "ename": STUCK, "evalue": f"stopped: no answer within {limit} s",
+            "ename": STUCK,
+            "evalue": f"stopped: no answer within {limit} s",
             "traceback": [f"{STUCK}: stopped: no answer within {limit} s"],
         }
         return max(1, min(limit, int(self.deadline - monotonic())))
 
-    def output(self, outs: list[NotebookNode], msg: dict[str, Any], display_id: str | None, cell_index: int) -> Any:
+    def output(
+        self, outs: list[NotebookNode], msg: dict[str, Any], display_id: str | None, cell_index: int
+    ) -> Any:
         """Keep what a cell shows up to the limit; a score and a verdict always come through."""
         content = msg["content"]
         if not _is_result(msg):
@@ -172,6 +196,11 @@ class ExecuteLesson(Execute):  # type: ignore[misc]
                 _say_once(outs, f"\n[output over {self.max_output_bytes} bytes was dropped]\n")
                 return None
         return super().output(outs, msg, display_id, cell_index)
+
+
+def _kill_group(group: int) -> None:
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(group, signal.SIGKILL)
 
 
 def _is_result(msg: dict[str, Any]) -> bool:

@@ -5,11 +5,14 @@ from __future__ import annotations
 import copy
 import logging
 import time
+import warnings
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from alembic.script import ScriptDirectory
 from nbformat import NotebookNode
+from nbgrader import api
 from nbgrader.api import Gradebook, MissingEntry
 from nbgrader.converters import Autograde, GenerateFeedback
 from nbgrader.converters.base import NbGraderException
@@ -19,7 +22,7 @@ from traitlets.config import Config
 
 from grader.classroom.folder import ClassFolder
 
-__all__ = ["Row", "Writer", "class_logger", "course", "read_rows"]
+__all__ = ["Row", "Writer", "class_logger", "course", "make_gradebook", "read_rows"]
 
 RETRIES = 3  # the formgrader may hold the database for a moment
 
@@ -53,8 +56,9 @@ class Writer:
     def _retried(self, converter: Any) -> None:
         for attempt in range(RETRIES):
             try:
-                converter.start()
-                return
+                with warnings.catch_warnings():  # sqlalchemy's, about nbgrader's own ways
+                    warnings.simplefilter("ignore")
+                    return converter.start()
             except NbGraderException:
                 if attempt == RETRIES - 1:
                     raise
@@ -67,7 +71,9 @@ class Writer:
                 grades = gradebook.find_submission_notebook(lesson, lesson, student).grades
             except MissingEntry:
                 return {}
-            return {g.name: (g.auto_score, g.needs_manual_grade) for g in grades if g.manual_score is not None}
+            return {
+                g.name: (g.auto_score, g.needs_manual_grade) for g in grades if g.manual_score is not None
+            }
 
     def _settle_manual(
         self, student: str, lesson: str, before: dict[str, tuple[float | None, bool]], doubtful: list[str]
@@ -88,12 +94,24 @@ class _Staged(Autograde):  # type: ignore[misc]
     """nbgrader's Autograde on the staged copy, taking outputs that were made elsewhere instead of executing."""
 
     def __init__(
-        self, folder: ClassFolder, config: Config, log: logging.Logger, student: str, lesson: str, executed: NotebookNode
+        self,
+        folder: ClassFolder,
+        config: Config,
+        log: logging.Logger,
+        student: str,
+        lesson: str,
+        executed: NotebookNode,
     ) -> None:
         super().__init__(coursedir=course(folder, config), config=config, log=log)
-        self.coursedir.submitted_directory = str(folder.staged("x", "y").parent.parent.relative_to(folder.root))
+        self.coursedir.submitted_directory = str(
+            folder.staged("x", "y").parent.parent.relative_to(folder.root)
+        )
         self.coursedir.assignment_id, self.coursedir.student_id = lesson, student
-        self.staged, self.executed, self.force = folder.staged(student, lesson) / f"{lesson}.ipynb", executed, True
+        self.staged, self.executed, self.force = (
+            folder.staged(student, lesson) / f"{lesson}.ipynb",
+            executed,
+            True,
+        )
         steps = self.autograde_preprocessors
         self.autograde_preprocessors = [self._attach if _executes(step) else step for step in steps]
 
@@ -115,13 +133,32 @@ class _Staged(Autograde):  # type: ignore[misc]
 class _Feedback(GenerateFeedback):  # type: ignore[misc]
     """nbgrader's GenerateFeedback for exactly one submission."""
 
-    def __init__(self, folder: ClassFolder, config: Config, log: logging.Logger, student: str, lesson: str) -> None:
+    def __init__(
+        self, folder: ClassFolder, config: Config, log: logging.Logger, student: str, lesson: str
+    ) -> None:
         super().__init__(coursedir=course(folder, config), config=config, log=log)
         self.coursedir.assignment_id, self.coursedir.student_id = lesson, student
         self.done, self.force = folder.autograded(student, lesson), True
 
     def init_notebooks(self) -> None:
         self.assignments, self.notebooks = {str(self.done.parent): [str(self.done)]}, []
+
+
+def make_gradebook(folder: ClassFolder, config: Config) -> None:
+    """Make gradebook.db with nbgrader's tables, unless it is there.
+
+    nbgrader would start the command `alembic` to learn the version of the tables, which takes seconds and fails where
+    the command is not on PATH; the library tells the same at once.
+    """
+    if folder.gradebook.exists():
+        return
+    asked = api.get_alembic_version
+    scripts = ScriptDirectory(str(Path(api.__file__).parent / "alembic"))
+    api.get_alembic_version = lambda: str(scripts.get_current_head())
+    try:
+        Gradebook(folder.gradebook_url, course_id(config)).close()
+    finally:
+        api.get_alembic_version = asked
 
 
 def _executes(step: Any) -> bool:

@@ -38,7 +38,9 @@ def find(folder: Path, master: Master, *, limit: float) -> HandedIn:
         return HandedIn()
     files = [p for p in sorted(folder.rglob("*.ipynb")) if ".ipynb_checkpoints" not in p.parts]
     if not files:
-        others = sorted(p.name for p in folder.iterdir() if p.name != "timestamp.txt" and not p.name.startswith("."))
+        others = sorted(
+            p.name for p in folder.iterdir() if p.name != "timestamp.txt" and not p.name.startswith(".")
+        )
         what = f"the folder holds only {', '.join(others[:5])}" if others else "the folder is empty"
         return HandedIn(notes=[f"no notebook was handed in: {what}"])
     exact = folder / f"{master.lesson}.ipynb"
@@ -78,7 +80,9 @@ def _best(files: list[Path], master: Master, limit: float, otherwise: HandedIn |
 
 def _taken(path: Path, notebook: NotebookNode, files: list[Path]) -> HandedIn:
     others = [p.name for p in files if p != path]
-    return HandedIn(path, notebook, notes=[f"{path.name} was graded, {', '.join(others)} was not"] if others else [])
+    return HandedIn(
+        path, notebook, notes=[f"{path.name} was graded, {', '.join(others)} was not"] if others else []
+    )
 
 
 def read(path: Path, *, limit: float) -> NotebookNode:
@@ -110,7 +114,9 @@ def _text(path: Path, limit: float) -> str:
             )
         return path.read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise Unreadable(f"the file is not text in UTF-8 (byte {error.start}); it is no notebook or was damaged") from None
+        raise Unreadable(
+            f"the file is not text in UTF-8 (byte {error.start}); it is no notebook or was damaged"
+        ) from None
     except OSError as error:
         raise Unreadable(f"the file cannot be opened: {error.strerror}") from None
 
@@ -127,7 +133,12 @@ def _notebook(content: Any) -> NotebookNode:
     cells = [_cell(raw) for raw in content["cells"] if isinstance(raw, dict)]
     about = content.get("metadata")
     return nbformat.from_dict(
-        {"cells": cells, "metadata": about if isinstance(about, dict) else {}, "nbformat": 4, "nbformat_minor": 5}
+        {
+            "cells": cells,
+            "metadata": about if isinstance(about, dict) else {},
+            "nbformat": 4,
+            "nbformat_minor": 5,
+        }
     )
 
 

@@ -36,6 +36,11 @@ class ExerciseResult:
     failed: list[str] = field(default_factory=list)
     problem: str = ""
 
+    @property
+    def doubtful(self) -> bool:
+        """The test ran but gave nothing that can be taken for a score: entered as 0, a person should look."""
+        return self.problem.startswith(WORDS[NO_RESULT])
+
 
 @dataclass(frozen=True)
 class Outcome:
@@ -82,7 +87,7 @@ def from_executed(notebook: NotebookNode, master: Master) -> tuple[Status, str, 
     """Status, reason and the exercises' results of an executed notebook."""
     cells = {grade_id(cell): cell for cell in notebook.cells if grade_id(cell)}
     results = [_result(name, cells[name], points, master) for name, points in master.points.items()]
-    doubtful = [r.exercise for r in results if r.problem.startswith(WORDS[NO_RESULT])]
+    doubtful = [r.exercise for r in results if r.doubtful]
     trouble = _trouble(notebook)
     if doubtful:
         return Status.LOOK, f"no usable result for {', '.join(doubtful)}; entered as 0", results

@@ -12,6 +12,7 @@ from nbgrader.utils import is_grade
 from grader.classroom.folder import ClassFolder
 from grader.classroom.master import load_master
 from grader.classroom.repair import repair
+from grader.classroom.settle import VERDICT
 
 __all__ = ["HideTests", "RepairSubmission"]
 
@@ -31,12 +32,16 @@ class RepairSubmission(NbGraderPreprocessor):  # type: ignore[misc]
 
 
 class HideTests(ClearHiddenTests):  # type: ignore[misc]
-    """For feedback: takes hidden tests out of the test cells' text, and out of the tracebacks that quote it."""
+    """For feedback: takes hidden tests out of the test cells' text and of the tracebacks that quote it, and the verdict
+    records, which are for programs."""
 
     enforce_metadata = False
 
-    def preprocess_cell(self, cell: NotebookNode, resources: Resources, index: int) -> tuple[NotebookNode, Resources]:
+    def preprocess_cell(
+        self, cell: NotebookNode, resources: Resources, index: int
+    ) -> tuple[NotebookNode, Resources]:
         if is_grade(cell) and cell.cell_type == "code":
+            cell.outputs = [out for out in cell.outputs if VERDICT not in out.get("data", {})]
             for out in cell.outputs:
                 if out.output_type == "error":
                     out.traceback = [f"{out.ename}: {out.evalue}"]

@@ -50,12 +50,16 @@ def repair(notebook: NotebookNode, master: Master) -> tuple[NotebookNode, list[s
 def _choose(cells: list[NotebookNode], master: Master, notes: list[str]) -> dict[str, NotebookNode]:
     """For each of the lesson's cells the one in the submission that is it, where there is one."""
     chosen: dict[str, NotebookNode] = {}
-    for name in sorted(master.cells, key=lambda name: not is_test(master.cells[name])):  # tests first: see _answer
+    for name in sorted(
+        master.cells, key=lambda name: not is_test(master.cells[name])
+    ):  # tests first: see _answer
         claims = [cell for cell in cells if grade_id(cell) == name]
         if len(claims) > 1:
             pick = _test if is_test(master.cells[name]) else _answer
             chosen[name] = pick(cells, claims, name, chosen, master)
-            notes.append(f"{_called(name, master)} was there {len(claims)} times; one was kept as the graded one")
+            notes.append(
+                f"{_called(name, master)} was there {len(claims)} times; one was kept as the graded one"
+            )
         elif claims:
             chosen[name] = claims[0]
     for name in master.cells:
@@ -64,16 +68,24 @@ def _choose(cells: list[NotebookNode], master: Master, notes: list[str]) -> dict
             found = _look_alikes(free, name, master)
             if found:
                 chosen[name] = found[-1]
-                notes.append(f"{_called(name, master)} had lost its nbgrader data; it was known again by its text")
+                notes.append(
+                    f"{_called(name, master)} had lost its nbgrader data; it was known again by its text"
+                )
     return chosen
 
 
 def _test(
-    cells: list[NotebookNode], claims: list[NotebookNode], name: str, _: dict[str, NotebookNode], master: Master
+    cells: list[NotebookNode],
+    claims: list[NotebookNode],
+    name: str,
+    _: dict[str, NotebookNode],
+    master: Master,
 ) -> NotebookNode:
     """Of several copies of a test cell the last that follows its own answer: the text of all will be ours anyway."""
     for claim in reversed(claims):
-        before = [grade_id(cell) for cell in cells[: _index(cells, claim)] if grade_id(cell) not in ("", name)]
+        before = [
+            grade_id(cell) for cell in cells[: _index(cells, claim)] if grade_id(cell) not in ("", name)
+        ]
         if before and before[-1] == master.solution_of(name):
             return claim
     return claims[0]
@@ -88,9 +100,13 @@ def _answer(
 ) -> NotebookNode:
     """Of several answer cells the last before the test that was worked on: what the test saw when it was run."""
     names = list(master.cells)
-    test = next((chosen[n] for n in names[names.index(name) :] if n in chosen and master.solution_of(n) == name), None)
+    test = next(
+        (chosen[n] for n in names[names.index(name) :] if n in chosen and master.solution_of(n) == name), None
+    )
     seen = [c for c in claims if test is None or _index(cells, c) < _index(cells, test)] or claims
-    defining = [c for c in seen if c.cell_type == "code" and _defined(master.cells[name].source) & _defined(c.source)]
+    defining = [
+        c for c in seen if c.cell_type == "code" and _defined(master.cells[name].source) & _defined(c.source)
+    ]
     worked_on = [c for c in defining if not _same(c.source, master.released[name])]
     return (worked_on or defining or seen)[-1]
 
@@ -108,7 +124,9 @@ def _look_alikes(cells: list[NotebookNode], name: str, master: Master) -> list[N
 def _restore(cell: NotebookNode, name: str, original: NotebookNode, master: Master, notes: list[str]) -> None:
     """Give a chosen cell its type, metadata and, where it is the instructor's, its text back."""
     if cell.cell_type != original.cell_type:
-        notes.append(f"{_called(name, master)} had been turned into {cell.cell_type}; it is {original.cell_type} again")
+        notes.append(
+            f"{_called(name, master)} had been turned into {cell.cell_type}; it is {original.cell_type} again"
+        )
         cell.cell_type = original.cell_type
     if cell.cell_type == "code":
         cell.update(outputs=[], execution_count=None)
@@ -162,7 +180,11 @@ def _tell_late_answers(
         if solution is None:
             continue
         wanted = _defined(master.cells[solution].source)
-        later = [c for c in cells[_index(cells, chosen[test]) :] if c.cell_type == "code" and wanted & _defined(c.source)]
+        later = [
+            c
+            for c in cells[_index(cells, chosen[test]) :]
+            if c.cell_type == "code" and wanted & _defined(c.source)
+        ]
         if later:
             notes.append(f'"{solution}" is defined again below its test cell; the test saw the one above it')
 
@@ -172,7 +194,9 @@ def _called(name: str, master: Master) -> str:
     cell = master.cells[name]
     if is_test(cell):
         return f'the test cell of "{master.solution_of(name) or name}"'
-    return f'the answer cell "{name}"' if cell.metadata.nbgrader.get("solution") else f'the locked cell "{name}"'
+    return (
+        f'the answer cell "{name}"' if cell.metadata.nbgrader.get("solution") else f'the locked cell "{name}"'
+    )
 
 
 def _defined(source: str) -> set[str]:
@@ -186,7 +210,9 @@ def _defined(source: str) -> set[str]:
 
 def _same(one: str, other: str) -> bool:
     """Equal up to white space at line ends and around."""
-    return [line.rstrip() for line in one.strip().splitlines()] == [line.rstrip() for line in other.strip().splitlines()]
+    return [line.rstrip() for line in one.strip().splitlines()] == [
+        line.rstrip() for line in other.strip().splitlines()
+    ]
 
 
 def _unlock(cell: NotebookNode) -> None:

@@ -33,7 +33,9 @@ def settle(cell: NotebookNode) -> None:
     if reason:
         text = f"the hidden test gave no usable result: {reason}"
         cell.outputs = [out for out in cell.outputs if out.output_type != "execute_result"]
-        cell.outputs.append(new_output("error", ename=NO_RESULT, evalue=text, traceback=[f"{NO_RESULT}: {text}"]))
+        cell.outputs.append(
+            new_output("error", ename=NO_RESULT, evalue=text, traceback=[f"{NO_RESULT}: {text}"])
+        )
 
 
 def _what_is_wrong(cell: NotebookNode) -> str | None:

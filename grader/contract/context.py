@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import torch
+from torch import Tensor
+
 from grader.contract.check import Bench, Failed, check
 from grader.contract.values import is_differentiable
-from grader.subject import Observation, Probe
+from grader.subject import Args, Observation, Probe, edited
 
 if TYPE_CHECKING:
     from grader.exercise import Exercise
@@ -26,18 +29,27 @@ def edited_outputs(bench: Bench) -> None:
 
 
 def _after_edit(bench: Bench, what: str, name: str) -> None:
-    args = bench.generic()
-    upstream = bench.upstream(args)
+    for attempt in range(8):
+        args = bench.generic(str(attempt))
+        upstream = bench.upstream(args)
+        right = bench.right_grads(args, upstream)
+        moved = tuple(edited(a) if isinstance(a, Tensor) and a.is_floating_point() else a for a in args)
+        if not all(_equal(a, b) for a, b in zip(right, bench.right_grads(moved, upstream), strict=True)):
+            break
     seen = bench.subject.observe(Probe(args, upstream=(upstream,), meanwhile=what))  # type: ignore[arg-type]
     if seen.failure is not None:
         return
     bench.compare(
         seen.grads[0],
-        bench.right_grads(args, upstream),
+        right,
         where=f"{name} that was edited in place between forward and backward",
         cause=f"{name} is kept outside save_for_backward, so nothing notices that it changed{_attributes(seen)}.",
         look="how the tensors that backward needs are stored.",
     )
+
+
+def _equal(a: Tensor | None, b: Tensor | None) -> bool:
+    return a is b or (a is not None and b is not None and torch.equal(a, b))
 
 
 def _attributes(seen: Observation) -> str:
@@ -77,18 +89,26 @@ def backward_twice(bench: Bench) -> None:
 def independent_calls(bench: Bench) -> None:
     """Catches state kept on the class or in a global: after two forwards the first backward must still use its own. Sees
     calls in one thread only."""
-    args, other = bench.generic("one"), bench.generic("two")
+    args = bench.generic("one")
     upstream = bench.upstream(args)
-    seen = bench.observe(
-        Probe(args, upstream=(upstream,), meanwhile="other_call", other=other), where="a backward after another forward"
-    )
-    bench.compare(
-        seen.grads[0],
-        bench.right_grads(args, upstream),
-        where="the first of two calls",
-        cause="what forward saved was overwritten by the next forward: it is kept on the class or in a global.",
-        look="where forward puts what backward needs; only ctx belongs to one call.",
-    )
+    for other in (bench.generic("two"), *_with_other_numbers(bench, args)):
+        seen = bench.observe(
+            Probe(args, upstream=(upstream,), meanwhile="other_call", other=other), where="a backward after another forward"
+        )
+        bench.compare(
+            seen.grads[0],
+            bench.right_grads(args, upstream),
+            where="the first of two calls",
+            cause="what forward saved was overwritten by the next forward: it is kept on the class or in a global.",
+            look="where forward puts what backward needs; only ctx belongs to one call.",
+        )
+
+
+def _with_other_numbers(bench: Bench, args: Args) -> Args:
+    """Up to two variants whose plain arguments differ from those of `args`."""
+    mine = [a for a in args if not isinstance(a, Tensor)]
+    variants = [s.args for s in bench.exercise.inputs.variants(bench.draw("variants"))]
+    return tuple(v for v in variants if [a for a in v if not isinstance(a, Tensor)] != mine)[:2]
 
 
 @check("no_side_effects", stage="contract", applies=is_differentiable)
@@ -134,13 +154,14 @@ def saved_memory(bench: Bench) -> None:
     budget = bench.contract.saved_bytes(*args) if bench.contract.saved_bytes else None
     if budget is not None and facts.saved_bytes > budget:
         raise Failed(
-            f"{facts.saved_bytes} bytes are kept for backward, the exercise allows {budget}.",
+            f"{facts.saved_bytes} bytes are kept for backward ({', '.join(facts.saved)}), the exercise allows {budget}.",
             cause="a whole floating-point tensor is saved where less would do, or more tensors than needed.",
             look="what backward really needs to know about each element.",
         )
     most = bench.contract.saved_tensors
     if most is not None and facts.saved_floats > most:
         raise Failed(
-            f"{facts.saved_floats} floating-point tensors are kept for backward, the exercise allows {most}.",
+            f"{facts.saved_floats} floating-point tensors are kept for backward ({', '.join(facts.saved)}), the exercise "
+            f"allows {most}.",
             look="which of them can be computed again from the others.",
         )

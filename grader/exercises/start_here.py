@@ -37,11 +37,11 @@ double = Exercise(
 
 
 @double.misconception(
-    "upstream_as_is",
+    "identity",
     "Your backward hands on the gradient it was given, as if y were x. But y moves further than x does, and "
     "backward has to say how much further.",
 )
-class UpstreamAsIs(Function):
+class HandedOn(Function):
     @staticmethod
     def forward(ctx, x):
         return 2 * x
@@ -52,7 +52,7 @@ class UpstreamAsIs(Function):
 
 
 @double.misconception(
-    "slope_only",
+    "no_upstream",
     "Your backward returns the slope of y = 2x and never uses grad_output. The slope is only the last "
     "factor of the chain rule; what comes from the rest of the network arrives in grad_output.",
 )

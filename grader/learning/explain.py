@@ -34,7 +34,16 @@ def _all_checks() -> dict[str, Check]:
     return {check.id: check for check in (*CHECKS, *own)}
 
 
+_BEFORE_ANY_CHECK = {
+    "exercise": "No exercise goes by the name given to check, so nothing was checked.",
+    "kind": "What was handed in is not the kind of thing the exercise asks for: an instance or `.apply` in place of "
+    "the class, a class in place of a function, a variable that was overwritten. No check could run.",
+}
+
+
 def _as_check(id: str) -> Iterator[str]:
+    if id in _BEFORE_ANY_CHECK:
+        yield _BEFORE_ANY_CHECK[id]
     check = _all_checks().get(id)
     if check is not None:
         yield f"A check of the {check.stage} stage. {_unwrap(check.doc)}"

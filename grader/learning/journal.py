@@ -89,8 +89,8 @@ def load() -> Log:
             log.problems.append(f"Cannot read {path} ({error.strerror}); earlier progress is not shown.")
     log.events += _unrecorded
     if _unrecorded:
-        why = "cannot be written" if path else "was not found from the current folder"
-        log.problems.append(f"Not recorded, so gone when the kernel stops: the learner's folder {why}.")
+        why = f"{path} cannot be written" if path else "there are no lessons in the current folder"
+        log.problems.append(f"Not recorded, so gone when the kernel stops: {why}.")
     return log
 
 

@@ -57,8 +57,11 @@ class Standing:
 def record_check(report: Any) -> None:
     """Remember the outcome of a check. `report` has exercise, passed, points, out_of and diagnosis (ids).
 
+    One with `started` False (the exercise is not written yet) is no try and leaves no trace.
     Writes nothing to stderr and raises nothing about files: what cannot be written, the session remembers.
     """
+    if not getattr(report, "started", True):
+        return
     journal.append(
         {
             "kind": "check",

@@ -24,7 +24,7 @@ _STATE = Path(".grader") / "lessons.json"
 
 @dataclass(slots=True)
 class Seeding:
-    """What `seed` did, as file names; `beside` maps an edited lesson to the new version put next to it."""
+    """What `seed` did, as names below the folder; `beside` maps an edited lesson to the new version put next to it."""
 
     added: list[str] = field(default_factory=list)
     refreshed: list[str] = field(default_factory=list)
@@ -81,9 +81,11 @@ def seed(folder: Path, *, lessons: Path) -> Seeding:
     done = Seeding()
     try:
         handed_out = _read_state(folder)
-        for source in sorted(path for path in lessons.iterdir() if path.is_file()):
-            if not source.name.startswith("."):
-                handed_out[source.name] = _seed_one(folder, source, handed_out.get(source.name), done)
+        for source in sorted(path for path in lessons.rglob("*") if path.is_file()):
+            relative = source.relative_to(lessons)
+            if not any(part.startswith(".") for part in relative.parts):
+                name = relative.as_posix()
+                handed_out[name] = _seed_one(folder / name, source, handed_out.get(name), done, name=name)
         _write_state(folder, handed_out)
     except OSError as error:
         raise GraderError(
@@ -94,11 +96,10 @@ def seed(folder: Path, *, lessons: Path) -> Seeding:
     return done
 
 
-def _seed_one(folder: Path, source: Path, handed_out: str | None, done: Seeding) -> str:
-    """Place one lesson; returns the fingerprint to remember as handed out."""
-    name, content = source.name, source.read_bytes()
+def _seed_one(target: Path, source: Path, handed_out: str | None, done: Seeding, *, name: str) -> str:
+    """Place one lesson or picture; returns the fingerprint to remember as handed out."""
+    content = source.read_bytes()
     new = fingerprint(content, name=name)
-    target = folder / name
     if not target.exists():
         _write(target, content)
         done.added.append(name)

@@ -1,7 +1,7 @@
 """Lessons as files: find them, read them, build the student notebooks from them, compare, lint.
 
-`solutions/NN_slug.py` (Jupytext py:percent) is the only source of a lesson; `notebooks/NN_slug.ipynb` is generated.
-Nothing here opens a database, starts a kernel or imports torch.
+`solutions/NN_slug.py` (Jupytext py:percent) is the only source of a lesson; `notebooks/NN_slug.ipynb` is
+generated. Nothing here opens a database, starts a kernel or imports torch.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """From a lesson source to its notebooks: the instructor's, with solutions, and the student's, without.
 
-The student's is made by nbgrader's own preprocessors, in the order of `nbgrader generate_assignment` and without
-the two that need a kernel or a database, so the bytes are the ones nbgrader would release.
+The student's is made by nbgrader's own preprocessors, in the order of `nbgrader generate_assignment` and
+without the two that need a kernel or a database, so the bytes are the ones nbgrader would release.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from grader.lessons.source import Cell, Lesson, parse_lesson
 __all__ = ["NBGRADER_STUBS", "build_release", "instructor_notebook", "notebook_text", "read_lesson"]
 
 NBGRADER_STUBS: Mapping[str, str] = {"python": STUB}
-"""The value of `c.ClearSolutions.code_stub` a class folder needs, so that nbgrader's own release is the same."""
+"""`c.ClearSolutions.code_stub` of a class folder: with it, nbgrader's own release is the same as ours."""
 
 _KERNEL = {
     "kernelspec": {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"},
@@ -39,10 +39,10 @@ _KERNEL = {
 
 
 def read_lesson(path: Path | str) -> NotebookNode:
-    """The instructor's notebook of a lesson source: all cells, with solutions and hidden tests, without outputs.
+    """The instructor's notebook of a lesson source: all cells, solutions and hidden tests, no outputs.
 
-    The same source gives the same notebook, cell ids included. Raises GraderError, with file and line for each
-    fault, for a source that cannot be built.
+    The same source gives the same notebook, cell ids included. Raises GraderError, with file and line for
+    each fault, for a source that cannot be built.
     """
     lesson = parse_lesson(Path(path))
     faults = [str(problem) for problem in build_problems(lesson)]
@@ -52,7 +52,7 @@ def read_lesson(path: Path | str) -> NotebookNode:
 
 
 def instructor_notebook(path: Path | str) -> NotebookNode:
-    """What a class folder holds as `source/<lesson>/<lesson>.ipynb`: `nbgrader generate_assignment` takes it."""
+    """The same as a class folder holds it, `source/<lesson>/<lesson>.ipynb`: accepted by nbgrader."""
     notebook = read_lesson(path)
     CheckCellMetadata().preprocess(notebook, {})
     return notebook
@@ -63,7 +63,8 @@ def build_release(path: Path | str) -> NotebookNode:
 
     Raises GraderError for a source that cannot be built, as `read_lesson` does.
     """
-    notebook, resources = deepcopy(instructor_notebook(path)), {}
+    notebook = instructor_notebook(path)
+    resources: dict[str, object] = {}
     for step in (
         LockCells(),
         ClearSolutions(code_stub=dict(NBGRADER_STUBS)),
@@ -89,19 +90,19 @@ def _notebook(lesson: Lesson) -> NotebookNode:
     metadata = {"course": deepcopy(dict(lesson.course)), **deepcopy(_KERNEL)}
     ids = _cell_ids(lesson.cells)
     nodes = [_node(cell, cell_id) for cell, cell_id in zip(lesson.cells, ids, strict=True)]
-    return nbformat.v4.new_notebook(metadata=nbformat.from_dict(metadata), cells=nodes)
+    notebook: NotebookNode = nbformat.v4.new_notebook(metadata=nbformat.from_dict(metadata), cells=nodes)
+    return notebook
 
 
 def _node(cell: Cell, cell_id: str) -> NotebookNode:
-    make = {"code": nbformat.v4.new_code_cell, "markdown": nbformat.v4.new_markdown_cell}.get(
-        cell.kind, nbformat.v4.new_raw_cell
-    )
     metadata: dict[str, object] = {}
     if cell.nbgrader:
         metadata["nbgrader"] = dict(cell.nbgrader)
     if cell.tags:
         metadata["tags"] = list(cell.tags)
-    return make(source=cell.source, id=cell_id, metadata=nbformat.from_dict(metadata))
+    make = getattr(nbformat.v4, f"new_{cell.kind}_cell")
+    node: NotebookNode = make(source=cell.source, id=cell_id, metadata=nbformat.from_dict(metadata))
+    return node
 
 
 def _cell_ids(cells: tuple[Cell, ...]) -> list[str]:

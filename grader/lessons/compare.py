@@ -33,10 +33,11 @@ class Difference:
 
 
 def build_lessons(folders: Folders, names: Iterable[str] = (), *, force: bool = False) -> list[Path]:
-    """Build the notebooks of `names` (none: of all lessons); return those that were written, in course order.
+    """Build the notebooks of `names` (none: of all lessons); return those written, in course order.
 
-    Nothing is written before every source has been built, and a notebook that would not change is not touched.
-    Raises GraderError for sources that cannot be built, and, without `force`, for a notebook someone worked in.
+    Nothing is written before every source has been built; a notebook that would not change is not touched.
+    Raises GraderError for a source that cannot be built, and, without `force`, for a notebook someone
+    worked in.
     """
     texts = _build_all(folders, folders.select(names))
     stale = {path: text for path, text in texts.items() if _on_disk(path) != text.encode()}

@@ -38,7 +38,7 @@ class Folders:
         return cls(source, notebooks or source.absolute().parent / "notebooks", options)
 
     def names(self) -> list[str]:
-        """The names of all lessons, in course order: every .py file that does not start with an underscore."""
+        """The names of all lessons, in course order: each .py file that starts with no underscore."""
         return sorted(path.stem for path in self.solutions.glob("*.py") if not path.stem.startswith("_"))
 
     def source(self, name: str) -> Path:
@@ -56,9 +56,7 @@ class Folders:
         """
         known = self.names()
         if not known:
-            raise GraderError(
-                f"{shown(self.solutions)} holds no lesson: a lesson is a file like 02_relu.py, two digits first"
-            )
+            raise GraderError(f"{shown(self.solutions)} holds no lesson: a lesson is a file like 02_relu.py")
         chosen = {self._select_one(word, known) for word in wanted}
         return [name for name in known if name in chosen] if chosen else known
 
@@ -77,10 +75,10 @@ class Folders:
 
 
 def course_root(start: Path | None = None) -> Path:
-    """The folder of the course: the nearest one upwards from `start` (default: here) that holds lesson sources.
+    """The folder of the course: the nearest upwards from `start` (default: here) that holds lesson sources.
 
-    Falls back to the checkout this package was installed from. Raises GraderError where there is none, as in a
-    copy installed without the sources.
+    Falls back to the checkout this package was installed from. Raises GraderError where there is none, as
+    in a copy installed without the sources.
     """
     here = (start if start is not None else Path.cwd()).absolute()
     checkout = Path(__file__).absolute().parents[2]

@@ -20,8 +20,8 @@ def lint_lessons(
 ) -> list[Problem]:
     """All faults of the lessons `names` (none: of all), in course order.
 
-    `exercises` is the catalogue the cells are compared with; None leaves those rules out. A source that cannot be
-    read at all is one problem of the rule `readable`. Raises GraderError for an unknown lesson.
+    `exercises` is the catalogue the cells are compared with; None leaves those rules out. A source that
+    cannot be read at all is one problem, `readable`. Raises GraderError for an unknown lesson.
     """
     context = Context(exercises=exercises, lessons=tuple(folders.names()), notebooks=folders.notebooks)
     problems: list[Problem] = []

@@ -1,7 +1,7 @@
-"""The marked regions of a cell: solutions, which students get as a stub, and hidden tests, which they do not get.
+"""The marked regions of a cell: solutions, of which students get a stub, and hidden tests.
 
-nbgrader finds its delimiters by plain search in every line of every cell, prose included; a delimiter without its
-partner swallows the rest of the cell. So they are read strictly here, before nbgrader sees them.
+nbgrader finds its delimiters by plain search in every line of every cell, prose included; a delimiter without
+its partner swallows the rest of the cell. So they are read strictly here, before nbgrader sees them.
 """
 
 from __future__ import annotations
@@ -10,7 +10,16 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-__all__ = ["DELIMITER_WORDS", "HIDDEN", "SOLUTION", "STUB", "Region", "find_regions", "region_faults", "stubbed"]
+__all__ = [
+    "DELIMITER_WORDS",
+    "HIDDEN",
+    "SOLUTION",
+    "STUB",
+    "Region",
+    "find_regions",
+    "region_faults",
+    "stubbed",
+]
 
 SOLUTION = "SOLUTION"
 HIDDEN = "HIDDEN TESTS"
@@ -53,7 +62,10 @@ def region_faults(source: str) -> Iterator[tuple[int, str]]:
         edge, kind = _delimiter(line)
         if edge == "BEGIN":
             if opened:
-                yield index, f"a region opens inside the {opened[1]} region: close that one first"
+                yield (
+                    index,
+                    f"a second BEGIN before the region above has its `### END {opened[1]}`: add that first",
+                )
             opened = index, kind
         elif edge == "END":
             if opened is None or opened[1] != kind:

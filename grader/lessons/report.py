@@ -1,4 +1,4 @@
-"""What `grader build` and `grader lint` print, and their exit codes: 0 all is well, 1 something is to be mended."""
+"""What `grader build` and `grader lint` print, and their exit codes: 0 all is well, 1 something to mend."""
 
 from __future__ import annotations
 
@@ -16,7 +16,11 @@ __all__ = ["report_build", "report_comparison", "report_lint", "report_rules"]
 
 
 def report_build(
-    lessons: Iterable[str], *, solutions: Path | None = None, notebooks: Path | None = None, force: bool = False
+    lessons: Iterable[str],
+    *,
+    solutions: Path | None = None,
+    notebooks: Path | None = None,
+    force: bool = False,
 ) -> None:
     """Build, and name the notebooks that changed."""
     folders, wanted = Folders.of(solutions=solutions, notebooks=notebooks), tuple(lessons)
@@ -36,8 +40,8 @@ def report_comparison(
     for difference in differences:
         click.echo(f"{difference}\n")
     total = _counted(len(folders.select(wanted)), "lesson")
-    fault = f", {_counted(len(differences), 'notebook')} to be mended" if differences else ", all notebooks as built"
-    click.echo(f"{total} compared{fault}")
+    stale = f"{_counted(len(differences), 'notebook')} to be mended"
+    click.echo(f"{total} compared, {stale if differences else 'all notebooks as built'}")
     return 1 if differences else 0
 
 

@@ -78,8 +78,8 @@ class Lesson:
 def parse_lesson(path: Path) -> Lesson:
     """Read one lesson source.
 
-    Raises GraderError with file and line where it cannot be read as a lesson at all: missing, not UTF-8, no or
-    broken header, text outside any cell. What stands inside the cells is judged by the rules.
+    Raises GraderError with file and line where it cannot be read as a lesson at all: missing, not UTF-8, no
+    or broken header, text outside any cell. What stands inside the cells is judged by the rules.
     """
     text = _read(path)
     lines = text.split("\n")
@@ -97,7 +97,7 @@ def parse_lesson(path: Path) -> Lesson:
 
 
 def written_form(text: str) -> str:
-    """The text JupyterLab would save after opening `text` as a notebook: equal to `text` in a clean source."""
+    """What JupyterLab would save after opening `text` as a notebook: `text` itself, in a clean source."""
     notebook = jupytext.reads(text, fmt=dict(_PERCENT))
     return str(jupytext.writes(notebook, fmt={**_PERCENT, **_FILTERS}))
 
@@ -123,7 +123,7 @@ def _header_end(path: Path, lines: list[str]) -> int:
     """The index of the line that closes the header."""
     if lines[0].rstrip() != "# ---":
         raise GraderError(
-            f"{shown(path)}:1: a lesson starts with its header, a first line `# ---`; found {lines[0][:60]!r}. "
+            f"{shown(path)}:1: a lesson starts with its header, a line `# ---`; found {lines[0][:60]!r}. "
             "Copy the header of another lesson and change it"
         )
     for index, line in enumerate(lines[1:], start=1):
@@ -136,15 +136,16 @@ def _header_end(path: Path, lines: list[str]) -> int:
 
 def _jupytext_read(path: Path, text: str) -> NotebookNode:
     try:
-        return jupytext.reads(text, fmt=dict(_PERCENT))
+        notebook: NotebookNode = jupytext.reads(text, fmt=dict(_PERCENT))
     except Exception as error:  # YAML, JSON and jupytext's own errors share no base class
         mark = getattr(error, "problem_mark", None)
         line = mark.line + 2 if mark is not None else 1
         reason = getattr(error, "problem", None) or str(error).splitlines()[0]
         raise GraderError(
-            f"{shown(path)}:{line}: jupytext cannot read this file: {reason}. The usual cause is the header's "
-            "YAML: a text with `: ` in it needs quotes, a list item starts with `- `"
+            f"{shown(path)}:{line}: jupytext cannot read this file: {reason}. The usual cause is the "
+            "header's YAML: a text with `: ` in it needs quotes, a list item starts with `- `"
         ) from None
+    return notebook
 
 
 def _cell_starts(path: Path, lines: list[str], header_end: int, expected: int) -> list[int]:
@@ -158,7 +159,9 @@ def _cell_starts(path: Path, lines: list[str], header_end: int, expected: int) -
                 "`# %% [markdown]`"
             )
     if not starts:
-        raise GraderError(f"{shown(path)}:{header_end + 1}: no cell after the header: a cell starts with `# %%`")
+        raise GraderError(
+            f"{shown(path)}:{header_end + 1}: no cell after the header: a cell starts with `# %%`"
+        )
     if len(starts) != expected:
         raise GraderError(
             f"{shown(path)}:{starts[0]}: {len(starts)} lines start with `# %%`, but jupytext sees {expected} "

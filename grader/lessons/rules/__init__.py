@@ -1,4 +1,4 @@
-"""The rules a lesson source is held to. Those marked `build` must hold before a notebook can be built at all."""
+"""The rules a lesson source is held to. Without those marked `build` no notebook can be built."""
 
 from __future__ import annotations
 

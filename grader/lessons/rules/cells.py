@@ -29,14 +29,15 @@ def syntax(lesson: Lesson, context: Context) -> Faults:
         try:
             parse_code(cell.source)
         except SyntaxError as error:
-            yield cell.line_of((error.lineno or 1) - 1), f"syntax error: {error.msg}. Mend the code of this cell"
+            yield cell.line_of((error.lineno or 1) - 1), f"syntax error: {error.msg}. Mend this line"
             continue
         try:
             parse_code(stubbed(cell.source))
         except SyntaxError as error:
-            yield cell.line, (
+            yield (
+                cell.line,
                 f"the student's version of this cell does not parse ({error.msg}): let each solution region "
-                "cover whole statements inside one function body"
+                "cover whole statements inside one function body",
             )
 
 
@@ -52,13 +53,15 @@ def region_place(lesson: Lesson, context: Context) -> Faults:
     for cell in lesson.cells:
         for region in find_regions(cell.source):
             if region.kind == SOLUTION and not (cell.is_code and cell.is_solution):
-                yield cell.line_of(region.begin), (
+                yield (
+                    cell.line_of(region.begin),
                     "a solution outside a solution cell would stay in the student notebook or stop nbgrader: "
-                    'give the cell nbgrader metadata with "solution": true'
+                    'give the cell nbgrader metadata with "solution": true',
                 )
             if region.kind == HIDDEN and not (cell.is_code and cell.is_graded):
-                yield cell.line_of(region.begin), (
-                    "hidden tests outside a test cell stop nbgrader: move them into the exercise's test cell"
+                yield (
+                    cell.line_of(region.begin),
+                    "hidden tests outside a test cell stop nbgrader: move them into the exercise's test cell",
                 )
 
 
@@ -70,9 +73,10 @@ def delimiter_words(lesson: Lesson, context: Context) -> Faults:
         for index, line in enumerate(cell.source.split("\n")):
             word = next((word for word in DELIMITER_WORDS if word in line), None)
             if word and index not in edges | broken:
-                yield cell.line_of(index), (
+                yield (
+                    cell.line_of(index),
                     f"nbgrader takes '{word}' for a delimiter wherever it stands, in prose too: reword this "
-                    f"line, or write exactly `### {word}` if it is one"
+                    f"line, or write exactly `### {word}` if it is one",
                 )
             if "AUTOTEST" in line and cell.is_code:
                 yield cell.line_of(index), "nbgrader replaces lines with AUTOTEST in them: reword this line"
@@ -89,7 +93,7 @@ def metadata(lesson: Lesson, context: Context) -> Faults:
             validator.validate_cell(node)
         except Exception as error:  # its schema errors and jsonschema's share no base class
             reason = str(error).splitlines()[0]
-            yield cell.line, f"nbgrader refuses this cell's metadata: {reason}. Compare it with another lesson's"
+            yield cell.line, f"nbgrader refuses this cell's metadata: {reason}. Compare another lesson"
 
 
 def unique_ids(lesson: Lesson, context: Context) -> Faults:
@@ -97,9 +101,10 @@ def unique_ids(lesson: Lesson, context: Context) -> Faults:
     first: dict[str, Cell] = {}
     for cell in lesson.cells:
         if cell.grade_id and cell.grade_id in first:
-            yield cell.line, (
+            yield (
+                cell.line,
                 f"grade_id '{cell.grade_id}' is taken by the cell in line {first[cell.grade_id].line}: "
-                "nbgrader would drop one of the two. Give each cell its own"
+                "nbgrader would drop one of the two. Give each cell its own",
             )
         first.setdefault(cell.grade_id, cell)
 
@@ -111,15 +116,17 @@ def answer_in_function(lesson: Lesson, context: Context) -> Faults:
             continue
         found = [region for region in find_regions(cell.source) if region.kind == SOLUTION]
         if not found and not list(region_faults(cell.source)):
-            yield cell.line, (
+            yield (
+                cell.line,
                 "this solution cell has no solution region, so nbgrader replaces the whole cell: put "
-                "`### BEGIN SOLUTION` and `### END SOLUTION` around the answer inside the function"
+                "`### BEGIN SOLUTION` and `### END SOLUTION` around the answer inside the function",
             )
         for region in found:
             if not _inside_function(cell.source, region.begin + 1):
-                yield cell.line_of(region.begin), (
+                yield (
+                    cell.line_of(region.begin),
                     "this solution lies outside any function: the stub would run as soon as the cell does. "
-                    "Let the region cover the body of a function only"
+                    "Let the region cover the body of a function only",
                 )
 
 
@@ -131,9 +138,10 @@ def locked_tests(lesson: Lesson, context: Context) -> Faults:
         elif cell.is_graded and (cell.is_solution or not cell.is_code):
             yield cell.line, "this cell is graded by hand: use a solution cell and a test cell after it"
         elif cell.is_graded and not cell.nbgrader.get("locked"):
-            yield cell.line, (
+            yield (
+                cell.line,
                 "an unlocked test cell can be edited by a student, and nbgrader keeps the edit: "
-                'write "locked": true in its metadata'
+                'write "locked": true in its metadata',
             )
         elif cell.is_solution and cell.nbgrader.get("locked"):
             yield cell.line, 'a locked solution cell cannot be answered: write "locked": false'

@@ -14,8 +14,8 @@ __all__ = ["RULES"]
 _MOST_LINES = 40
 _MOST_IMPORTS = 8
 _NETWORK = frozenset(
-    "aiohttp datasets ftplib gdown http httpx huggingface_hub kagglehub requests smtplib socket "
-    "torchvision urllib urllib3 websocket websockets wget".split()
+    ("aiohttp", "datasets", "ftplib", "gdown", "http", "httpx", "huggingface_hub", "kagglehub", "requests")
+    + ("smtplib", "socket", "torchvision", "urllib", "urllib3", "websocket", "websockets", "wget")
 )
 
 
@@ -24,9 +24,10 @@ def cell_length(lesson: Lesson, context: Context) -> Faults:
     for cell in _code(lesson):
         length = len(cell.source.split("\n"))
         if length > _MOST_LINES:
-            yield cell.line, (
+            yield (
+                cell.line,
                 f"this cell has {length} lines, more than {_MOST_LINES}: split it, one idea a cell, or move "
-                "what is not the lesson's subject into the package"
+                "what is not the lesson's subject into the package",
             )
 
 
@@ -43,9 +44,10 @@ def magics(lesson: Lesson, context: Context) -> Faults:
     for cell in _code(lesson):
         for index, line in enumerate(cell.source.split("\n")):
             if re.match(r"\s*(%%?[A-Za-z]|!)", line):
-                yield cell.line_of(index), (
+                yield (
+                    cell.line_of(index),
                     f"`{line.strip()[:40]}` is no Python: the grader and every other tool that reads the "
-                    "lesson would trip over it. Write plain Python"
+                    "lesson would trip over it. Write plain Python",
                 )
 
 
@@ -54,8 +56,9 @@ def network(lesson: Lesson, context: Context) -> Faults:
     for cell in _code(lesson):
         for node in _nodes(cell):
             for name in _reaches(node):
-                yield cell.line_of(getattr(node, "lineno", 1) - 1), (
-                    f"`{name}` needs a network: ship the data with the course or make it in the cell"
+                yield (
+                    cell.line_of(getattr(node, "lineno", 1) - 1),
+                    (f"`{name}` needs a network: ship the data with the course or make it in the cell"),
                 )
 
 

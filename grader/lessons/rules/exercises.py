@@ -27,17 +27,23 @@ def fixed_test_cell(exercise_id: str, symbol: str) -> str:
 
 
 def paired(lesson: Lesson, context: Context) -> Faults:
-    """The next code cell after a solution cell is its test cell, `test_<id>`, and no test cell stands alone."""
+    """A solution cell's next code cell is its test cell, `test_<id>`; no test cell stands alone."""
     code = [cell for cell in lesson.cells if cell.is_code]
     for cell, following in zip(code, [*code[1:], None], strict=True):
         if cell.is_solution and (following is None or following.grade_id != f"test_{cell.grade_id}"):
-            yield cell.line, (
+            yield (
+                cell.line,
                 f"solution cell '{cell.grade_id}' is not followed by its test cell: let the next code cell "
-                f"have the grade_id 'test_{cell.grade_id}'"
+                f"have the grade_id 'test_{cell.grade_id}'",
             )
     for cell, before in zip(code, [None, *code[:-1]], strict=True):
-        if cell.is_graded and not (before and before.is_solution and cell.grade_id == f"test_{before.grade_id}"):
-            yield cell.line, f"test cell '{cell.grade_id}' does not follow the solution cell it tests: move it there"
+        if cell.is_graded and not (
+            before and before.is_solution and cell.grade_id == f"test_{before.grade_id}"
+        ):
+            yield (
+                cell.line,
+                f"test cell '{cell.grade_id}' does not follow the solution cell it tests: move it there",
+            )
 
 
 def fixed_form(lesson: Lesson, context: Context) -> Faults:
@@ -48,13 +54,13 @@ def fixed_form(lesson: Lesson, context: Context) -> Faults:
             continue
         what = "its form is not the fixed one"
         if not _ends_in_grade(cell.source):
-            what = "its last expression is not the `grade(...)` call, and nbgrader takes anything else for full marks"
+            what = "its last expression is not `grade(...)`, and nbgrader takes anything else for full marks"
         form = "\n    ".join(fixed_test_cell(exercise_id, symbol).split("\n"))
         yield cell.line, f"test cell '{cell.grade_id}': {what}. Write exactly:\n    {form}"
 
 
 def known_exercise(lesson: Lesson, context: Context) -> Faults:
-    """The id of a solution cell is an exercise of this lesson, and every exercise of the lesson has its cell."""
+    """Solution cells are exercises of this lesson, and every exercise of the lesson has its cell."""
     if context.exercises is None:
         return
     present = set()
@@ -62,12 +68,16 @@ def known_exercise(lesson: Lesson, context: Context) -> Faults:
         present.add(cell.grade_id)
         exercise = context.exercises.get(cell.grade_id)
         if exercise is None:
-            yield cell.line, (
+            yield (
+                cell.line,
                 f"there is no exercise '{cell.grade_id}': declare it in grader/exercises/, or correct the "
-                "grade_id (`grader exercises` lists them)"
+                "grade_id (`grader exercises` lists them)",
             )
         elif exercise.lesson != lesson.name:
-            yield cell.line, f"exercise '{cell.grade_id}' is declared for lesson {exercise.lesson}: change one"
+            yield (
+                cell.line,
+                f"exercise '{cell.grade_id}' is declared for lesson {exercise.lesson}: change one",
+            )
     for exercise in context.exercises.values():
         if exercise.lesson == lesson.name and exercise.id not in present:
             yield 1, f"exercise '{exercise.id}' belongs to this lesson and has no solution cell: add one"
@@ -79,9 +89,10 @@ def points(lesson: Lesson, context: Context) -> Faults:
         exercise = (context.exercises or {}).get(solution.grade_id)
         declared = cell.nbgrader.get("points")
         if exercise is not None and declared != exercise.points:
-            yield cell.line, (
+            yield (
+                cell.line,
                 f"test cell '{cell.grade_id}' has {declared} points, its exercise {exercise.points:g}: "
-                "nbgrader crashes on a score above the cell's points. Make them equal"
+                "nbgrader crashes on a score above the cell's points. Make them equal",
             )
 
 
@@ -90,9 +101,10 @@ def symbol_defined(lesson: Lesson, context: Context) -> Faults:
     for solution, cell in _pairs(lesson):
         symbol = _symbol_tested(cell, context)
         if symbol not in _definitions(solution.source):
-            yield solution.line, (
+            yield (
+                solution.line,
                 f"this cell does not define `{symbol}`, which its test cell grades: write the `class` or "
-                "`def` line outside the solution regions"
+                "`def` line outside the solution regions",
             )
 
 

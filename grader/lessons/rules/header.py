@@ -47,13 +47,19 @@ def prerequisites(lesson: Lesson, context: Context) -> Faults:
         if context.lessons and name not in context.lessons:
             yield _line_of(lesson, name), f"prerequisite '{name}' is no lesson: {', '.join(context.lessons)}"
         elif name >= lesson.name:
-            yield _line_of(lesson, name), f"prerequisite '{name}' comes after this lesson: name earlier ones only"
+            yield (
+                _line_of(lesson, name),
+                f"prerequisite '{name}' comes after this lesson: name earlier ones only",
+            )
 
 
 def file_name(lesson: Lesson, context: Context) -> Faults:
     """The file is called NN_slug.py."""
     if not LESSON_NAME.fullmatch(lesson.name):
-        yield 1, "a lesson's file is called like 02_relu.py: two digits, then small letters, digits, underscores"
+        yield (
+            1,
+            "a lesson's file is called like 02_relu.py: two digits, then small letters, digits, underscores",
+        )
 
 
 def jupytext_form(lesson: Lesson, context: Context) -> Faults:
@@ -61,11 +67,14 @@ def jupytext_form(lesson: Lesson, context: Context) -> Faults:
     own, other = lesson.text.split("\n"), written_form(lesson.text).split("\n")
     if own == other:
         return
-    line = next((i for i, (a, b) in enumerate(zip(own, other, strict=False)) if a != b), min(len(own), len(other)))
+    line = next(
+        (i for i, (a, b) in enumerate(zip(own, other, strict=False)) if a != b), min(len(own), len(other))
+    )
     changes = list(difflib.unified_diff(own, other, lineterm="", n=0))[2:]
     shown = "".join(f"\n    {change}" for change in changes[:8])
-    yield line + 1, (
-        f"JupyterLab would save this file otherwise. Run `grader lint --fix {lesson.name}`, which changes:{shown}"
+    yield (
+        line + 1,
+        f"JupyterLab would save this file otherwise. Run `grader lint --fix {lesson.name}`: {shown}",
     )
 
 

@@ -35,7 +35,10 @@ def further_reading(lesson: Lesson, context: Context) -> Faults:
     """The lesson has a heading Further reading with at least one link below it."""
     start = next((line for line, _, text in _headings(lesson) if "further reading" in text.lower()), None)
     if start is None:
-        yield lesson.cells[-1].line, "there are no links to go on: add a heading `## Further reading` and a list"
+        yield (
+            lesson.cells[-1].line,
+            "there are no links to go on: add a heading `## Further reading` and a list",
+        )
     elif not any(line >= start and _LINK.search(text) for line, text in _prose(lesson)):
         yield start, "no link below this heading: add at least one like `[text](https://...)`"
 

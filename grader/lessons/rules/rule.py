@@ -27,7 +27,7 @@ class ExerciseFacts(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class Context:
-    """Beside the lesson itself: the exercises (None: not compared), the lessons' names, the folder of notebooks."""
+    """Beside the lesson: the exercises (None: not compared), the lessons' names, the notebooks' folder."""
 
     exercises: Mapping[str, ExerciseFacts] | None = None
     lessons: tuple[str, ...] = ()

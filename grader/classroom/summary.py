@@ -1,0 +1,185 @@
+"""The class as numbers, for the terminal, report.html and --json: rows, totals, most common mistakes."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, field
+from typing import Any
+
+from traitlets.config import Config
+
+from grader.classroom.folder import ClassFolder
+from grader.classroom.gradebook import Row, read_rows
+from grader.classroom.master import load_master
+from grader.classroom.outcome import Outcome, Status
+
+__all__ = ["ClassSummary", "Entry", "Mistake", "StudentRow", "summarise"]
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One cell of the table: a student's lesson. `points` is None where nothing stands in the gradebook."""
+
+    lesson: str
+    status: Status
+    points: float | None
+    out_of: float
+    by_hand: bool
+    outcome: Outcome
+
+
+@dataclass(frozen=True)
+class StudentRow:
+    student: str
+    entries: list[Entry]
+
+    @property
+    def points(self) -> float:
+        return sum(entry.points or 0.0 for entry in self.entries)
+
+
+@dataclass(frozen=True)
+class Mistake:
+    """A misconception and who shows it: the best diagnosis of a wrong answer, or without one the first failed check."""
+
+    exercise: str
+    id: str
+    sentence: str
+    students: list[str]
+
+
+@dataclass(frozen=True)
+class ClassSummary:
+    folder: ClassFolder
+    lessons: dict[str, float]  # the points of each
+    rows: list[StudentRow]
+    mistakes: list[Mistake]
+    strays: list[str]
+    seconds: float = 0.0
+    paths: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def out_of(self) -> float:
+        return sum(self.lessons.values())
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many submissions ended in which status."""
+        found = dict.fromkeys((str(status) for status in Status), 0)
+        for row in self.rows:
+            for entry in row.entries:
+                found[str(entry.status)] += 1
+        return found
+
+    def to_dict(self) -> dict[str, Any]:
+        """What --json prints."""
+        return {
+            "class": str(self.folder.root),
+            "lessons": [{"id": name, "out_of": points} for name, points in self.lessons.items()],
+            "students": [_row_dict(row, self.out_of) for row in self.rows],
+            "mistakes": [
+                {
+                    "exercise": m.exercise,
+                    "id": m.id,
+                    "sentence": m.sentence,
+                    "count": len(m.students),
+                    "students": m.students,
+                }
+                for m in self.mistakes
+            ],
+            "counts": self.counts,
+            "not_graded_files": self.strays,
+            "seconds": round(self.seconds, 2),
+            **self.paths,
+        }
+
+
+def _row_dict(row: StudentRow, out_of: float) -> dict[str, Any]:
+    lessons = {entry.lesson: _entry_dict(entry) for entry in row.entries}
+    return {"student": row.student, "points": round(row.points, 2), "out_of": out_of, "lessons": lessons}
+
+
+def _entry_dict(entry: Entry) -> dict[str, Any]:
+    return {
+        "status": str(entry.status),
+        "points": None if entry.points is None else round(entry.points, 2),
+        "out_of": entry.out_of,
+        "by_hand": entry.by_hand,
+        "reason": entry.outcome.reason,
+        "notes": entry.outcome.notes,
+        "exercises": {r.exercise: _result_dict(r) for r in entry.outcome.exercises},
+    }
+
+
+def _result_dict(result: Any) -> dict[str, Any]:
+    names = ("points", "out_of", "passed", "diagnosis", "failed", "problem")
+    return {name: getattr(result, name) for name in names}
+
+
+def summarise(
+    folder: ClassFolder, config: Config, *, seconds: float = 0.0, lesson: str | None = None
+) -> ClassSummary:
+    """The class as it stands in the gradebook and the kept outcomes. lesson: only this one."""
+    lessons = {name: load_master(folder, name).out_of for name in folder.lessons() if lesson in (None, name)}
+    known, points = read_rows(folder, config)
+    rows = [_row(folder, student, lessons, points) for student in sorted({*known, *folder.students()})]
+    return ClassSummary(folder, lessons, rows, _mistakes(rows), folder.strays(), seconds, _paths(folder))
+
+
+def _row(
+    folder: ClassFolder, student: str, lessons: dict[str, float], points: dict[tuple[str, str], Row]
+) -> StudentRow:
+    entries = []
+    for lesson, out_of in lessons.items():
+        row = points.get((student, lesson))
+        outcome = Outcome.load(folder, student, lesson) or _unknown(folder, student, lesson, row)
+        by_hand = row is not None and row.by_hand
+        entries.append(Entry(lesson, outcome.status, row.points if row else None, out_of, by_hand, outcome))
+    return StudentRow(student, entries)
+
+
+def _unknown(folder: ClassFolder, student: str, lesson: str, row: Row | None) -> Outcome:
+    """What `grader grade` has not seen: graded by other means, handed in since, or not handed in."""
+    if row is not None:
+        return Outcome(student, lesson, Status.GRADED, "graded with nbgrader itself")
+    if folder.submitted(student, lesson).is_dir():
+        return Outcome(student, lesson, Status.LOOK, "handed in but not graded yet: run grader grade")
+    return Outcome(student, lesson, Status.MISSING)
+
+
+def _mistakes(rows: list[StudentRow]) -> list[Mistake]:
+    """Most common first."""
+    who: dict[tuple[str, str], list[str]] = defaultdict(list)
+    for row in rows:
+        for result in (result for entry in row.entries for result in entry.outcome.exercises):
+            name = _name(result)
+            if name:
+                who[result.exercise, name].append(row.student)
+    found = [Mistake(exercise, id, _sentence(exercise, id), names) for (exercise, id), names in who.items()]
+    return sorted(found, key=lambda m: (-len(m.students), m.exercise, m.id))
+
+
+def _name(result: Any) -> str:
+    """What went wrong in an exercise, "" when nothing did or it was never begun."""
+    if result.passed or result.problem:
+        return ""
+    return next(iter([*result.diagnosis, *result.failed]), "")
+
+
+def _sentence(exercise: str, id: str) -> str:
+    """What the misconception says to its author; "" for a failed check or an exercise of another course."""
+    try:
+        from grader.exercises import catalogue
+    except ImportError:
+        return ""
+
+    found = catalogue().get(exercise)
+    return next((m.sentence for m in found.misconceptions if m.id == id), "") if found else ""
+
+
+def _paths(folder: ClassFolder) -> dict[str, str]:
+    return {
+        "gradebook": str(folder.gradebook),
+        "feedback": str(folder.root / "feedback"),
+        "report": str(folder.report),
+    }

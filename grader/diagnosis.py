@@ -1,0 +1,139 @@
+"""Names the mistake: the known misconceptions that behave exactly as the implementation does.
+
+Two comparisons. On a few probes the outputs and gradients must be the same (or the same kind of error). Where values
+alone cannot tell, because the mistake lies in state, layout or side effects, the checks that fail decide.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from grader.contract.check import Bench
+from grader.contract.plain import unlike
+from grader.exercise import Exercise, Misconception
+from grader.local import LocalSubject
+from grader.subject import Observation, Probe, Subject
+
+__all__ = ["behaviour", "diagnosis", "same_behaviour"]
+
+Behaviour = list[tuple[Any, ...]]
+
+
+def diagnosis(exercise: Exercise, subject: Subject, failed: frozenset[str], seed: int) -> tuple[Misconception, ...]:
+    """The misconceptions that explain what was seen, best first; empty where none does."""
+    mine = behaviour(exercise, subject, seed)
+    right = right_behaviour(exercise, seed)
+    values_right = same_behaviour(mine, right)
+    kept = what_is_saved(exercise, subject, seed)
+    fitting: list[tuple[int, bool, int, Misconception]] = []
+    for order, misconception in enumerate(exercise.misconceptions):
+        if not same_behaviour(mine, _known(exercise, misconception.id, seed)):
+            continue
+        theirs = failing_checks(exercise, misconception.id, seed)
+        if values_right and not theirs <= failed:
+            continue
+        saves_otherwise = _saved_by(exercise, misconception.id, seed) != kept
+        fitting.append((len(theirs ^ failed), saves_otherwise, order, misconception))
+    return tuple(f[-1] for f in sorted(fitting, key=lambda f: f[:3]))[:3]
+
+
+def what_is_saved(exercise: Exercise, subject: Subject, seed: int) -> tuple[str, ...]:
+    """What a Function keeps for backward, to tell apart mistakes that are the same in all else."""
+    if exercise.kind == "plain":
+        return ()
+    return subject.observe(Probe(Bench(exercise, subject, seed, "saved").generic())).facts.saved
+
+
+@lru_cache(maxsize=2048)
+def _saved_by(exercise: Exercise, misconception: str, seed: int) -> tuple[str, ...]:
+    thing = next(m.thing for m in exercise.misconceptions if m.id == misconception)
+    return what_is_saved(exercise, LocalSubject(thing), seed)
+
+
+def behaviour(exercise: Exercise, subject: Subject, seed: int) -> Behaviour:
+    """What a subject answers on the diagnosis probes: values, or the kind of error."""
+    bench = Bench(exercise, subject, seed, "diagnosis")
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)  # code that draws random numbers must draw the same ones each time to be recognised
+        return [_answer(bench, args) for args in _probe_args(bench)]
+
+
+def right_behaviour(exercise: Exercise, seed: int) -> Behaviour:
+    """The reference's answers to the same probes."""
+    bench = Bench(exercise, LocalSubject(None), seed, "diagnosis")
+    answers: Behaviour = []
+    for args in _probe_args(bench):
+        if exercise.reference.vjp is None:
+            answers.append(("value", exercise.reference.forward(*args)))
+        else:
+            grads = bench.right_grads(args, bench.upstream(args))
+            answers.append(("run", bench.right_outputs(args), grads))
+    return answers
+
+
+def _probe_args(bench: Bench) -> Iterator[tuple[Any, ...]]:
+    yield bench.generic("a")
+    yield bench.generic("b")
+    for sample in list(bench.exercise.inputs.variants(bench.draw("variants")))[:6]:
+        yield sample.args
+
+
+def _answer(bench: Bench, args: tuple[Any, ...]) -> tuple[Any, ...]:
+    if bench.exercise.reference.vjp is None:
+        seen = bench.subject.call(args)
+        return _error(seen) or ("value", seen.output if seen.single else seen.outputs)
+    seen = bench.subject.observe(Probe(args, upstream=(bench.upstream(args),)))
+    error = _error(seen)
+    if error:
+        return (*error, seen.outputs)
+    grads = tuple(None if g is None and not isinstance(a, Tensor) else g for g, a in zip(seen.grads[0], args, strict=True))
+    return ("run", seen.outputs, grads)
+
+
+def _error(seen: Observation) -> tuple[Any, ...] | None:
+    if seen.failure is None:
+        return None
+    first = (seen.failure.message.strip().splitlines() or [""])[0]
+    return ("error", seen.failure.stage, seen.failure.type, re.sub(r"\w*Backward\b|\w+\.(?=forward|backward)|\d+", "#", first))
+
+
+def same_behaviour(a: Behaviour, b: Behaviour) -> bool:
+    """Equal answers to every probe, up to rounding; None counts as a zero gradient."""
+    return len(a) == len(b) and all(_same_answer(x, y) for x, y in zip(a, b, strict=True))
+
+
+def _same_answer(a: tuple[Any, ...], b: tuple[Any, ...]) -> bool:
+    return len(a) == len(b) and all(_same_part(x, y) for x, y in zip(a, b, strict=True))
+
+
+def _same_part(a: Any, b: Any) -> bool:
+    if isinstance(a, tuple) and isinstance(b, tuple):
+        return len(a) == len(b) and all(_same_part(x, y) for x, y in zip(a, b, strict=True))
+    if a is None or b is None:
+        other = b if a is None else a
+        return other is None or (isinstance(other, Tensor) and not bool((other != 0).any()))
+    return not unlike(a, b, 1e-7)
+
+
+def _known(exercise: Exercise, id: str, seed: int) -> Behaviour:
+    return _known_behaviours(exercise, seed)[id]
+
+
+@lru_cache(maxsize=64)
+def _known_behaviours(exercise: Exercise, seed: int) -> dict[str, Behaviour]:
+    return {m.id: behaviour(exercise, LocalSubject(m.thing), seed) for m in exercise.misconceptions}
+
+
+@lru_cache(maxsize=2048)
+def failing_checks(exercise: Exercise, misconception: str, seed: int) -> frozenset[str]:
+    """The checks that a known misconception fails."""
+    from grader.battery import run_checks
+
+    thing = next(m.thing for m in exercise.misconceptions if m.id == misconception)
+    return run_checks(exercise, LocalSubject(thing), seed).failed
