@@ -30,8 +30,9 @@ def make_exercise(
     )
 
 
-@pytest.fixture(autouse=True)
-def course(monkeypatch: pytest.MonkeyPatch) -> dict[str, Exercise]:
+@pytest.fixture(scope="session")
+def exercises() -> dict[str, Exercise]:
+    """Made once: deriving their misconceptions takes a moment."""
     exercises = by_id(
         [
             make_exercise(
@@ -52,7 +53,13 @@ def course(monkeypatch: pytest.MonkeyPatch) -> dict[str, Exercise]:
     class HalfWindow(HalfMask):
         pass
 
-    monkeypatch.setattr(grader.exercises, "catalogue", lambda: exercises, raising=False)
+    return exercises
+
+
+@pytest.fixture(autouse=True)
+def course(exercises: dict[str, Exercise], monkeypatch: pytest.MonkeyPatch) -> dict[str, Exercise]:
+    """The miniature course in place of the real one."""
+    monkeypatch.setattr(grader.exercises, "catalogue", lambda: exercises)
     return exercises
 
 

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from grader import checking
 from grader.contract import CHECKS
 from grader.learning.explain import explain
 
@@ -14,6 +15,12 @@ from grader.learning.explain import explain
 def test_every_check_is_explained_by_its_docstring(check: object) -> None:
     words = check.doc.split()  # type: ignore[attr-defined]
     assert " ".join(words[:8]) in str(explain(check.id))  # type: ignore[attr-defined]
+
+
+def test_every_finding_of_a_misfit_is_explained() -> None:
+    for report in (checking.check("nosuch", None), checking.check("relu", 3)):
+        (finding,) = report.findings
+        assert "What `" in str(explain(finding.check))
 
 
 def test_misconception_of_several_exercises() -> None:

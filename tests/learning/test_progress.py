@@ -54,6 +54,13 @@ def test_best_check_counts(folder: Path) -> None:
     assert (standing("relu").passed, standing("relu").points) == (True, 4.0)
 
 
+def test_an_exercise_not_written_yet_is_no_try(folder: Path) -> None:
+    record_check(
+        SimpleNamespace(exercise="relu", passed=False, points=0.0, out_of=4, diagnosis=(), started=False)
+    )
+    assert "not started" in line("relu")
+
+
 def test_record_is_one_json_object_a_line(folder: Path) -> None:
     check("relu", points=4, passed=True)
     hint("relu")
