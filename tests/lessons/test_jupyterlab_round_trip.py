@@ -26,7 +26,9 @@ def run_and_save_in_jupyterlab(path: Path) -> None:
     notebook["metadata"]["language_info"] = {"name": "python", "version": "3.12.1", "file_extension": ".py"}
     notebook["metadata"]["widgets"] = {"state": {}}
     for count, cell in enumerate(notebook["cells"]):
-        cell["metadata"].update(execution={"iopub.status.busy": "now"}, editable=True, scrolled=True, trusted=True)
+        cell["metadata"].update(
+            execution={"iopub.status.busy": "now"}, editable=True, scrolled=True, trusted=True
+        )
         if cell["cell_type"] == "code":
             output = {"output_type": "stream", "name": "stdout", "text": "printed\n"}
             cell.update(execution_count=count, outputs=[output])
@@ -52,7 +54,9 @@ def test_without_the_filters_it_would_change(tmp_path: Path) -> None:
 def test_the_filters_of_lint_are_those_of_jupyterlab(tmp_path: Path) -> None:
     settings = [tomllib.loads((folder / "jupytext.toml").read_text(encoding="utf-8")) for folder in _FOLDERS]
     assert settings[0] == settings[1]
-    untidy = _SOURCES[0].read_text(encoding="utf-8").replace("# %% [markdown]\n", '# %% [markdown] extra="x"\n')
+    untidy = (
+        _SOURCES[0].read_text(encoding="utf-8").replace("# %% [markdown]\n", '# %% [markdown] extra="x"\n')
+    )
     (tmp_path / "00_untidy.py").write_text(untidy, encoding="utf-8")
     shutil.copy(_FOLDERS[0] / "jupytext.toml", tmp_path)
     run_and_save_in_jupyterlab(tmp_path / "00_untidy.py")

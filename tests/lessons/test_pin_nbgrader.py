@@ -34,7 +34,9 @@ def released_by_nbgrader(sources: list[Path], course: Path) -> dict[str, bytes]:
     environment = {**os.environ, "PATH": path_with_alembic, "JUPYTER_CONFIG_DIR": str(course / "no-config")}
     done = subprocess.run(command, cwd=course, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    return {path.stem: (course / "release" / path.stem / f"{path.stem}.ipynb").read_bytes() for path in sources}
+    return {
+        path.stem: (course / "release" / path.stem / f"{path.stem}.ipynb").read_bytes() for path in sources
+    }
 
 
 def test_miniature_course(mini: Folders, tmp_path: Path) -> None:
