@@ -57,7 +57,7 @@ class CubeNoUpstream(Function):
 
 
 @cube.misconception(
-    "input_on_ctx",
+    "kept_on_ctx",
     "You keep the input as an attribute of ctx. autograd does not watch it there: when x is edited in place "
     "before backward runs, the gradient is silently wrong. Tensors travel through save_for_backward.",
 )
@@ -73,7 +73,7 @@ class CubeInputOnCtx(Function):
 
 
 @cube.misconception(
-    "detached_save",
+    "detached",
     "You detach x on its way into backward. The first derivative survives that, the second comes out wrong "
     "without a word. Save x itself: autograd manages the history.",
 )
@@ -160,7 +160,7 @@ class CubeInstanceCall(Function):
 
 
 @cube.misconception(
-    "input_on_class",
+    "kept_on_class",
     "You keep the input on the class, which all calls share: a second forward overwrites what the first "
     "backward needs. ctx exists once per call.",
 )

@@ -61,7 +61,7 @@ class ExpForwardOfUpstream(Function):
 
 
 @exp.misconception(
-    "input_on_class",
+    "kept_on_class",
     "You leave x on the class and compute the forward again. All calls share the class, so a second call "
     "overwrites what the first backward needs. ctx exists once per call.",
 )
@@ -77,7 +77,7 @@ class ExpInputOnClass(Function):
 
 
 @exp.misconception(
-    "input_on_ctx",
+    "kept_on_ctx",
     "You keep the input as an attribute of ctx and compute the forward again. autograd does not watch that "
     "attribute: when x is edited in place, the gradient is silently wrong. Tensors travel through "
     "save_for_backward.",
@@ -94,9 +94,9 @@ class ExpInputOnCtx(Function):
 
 
 @exp.misconception(
-    "detached_save",
-    "You detach y before you save it. The first derivative survives that, the second comes out wrong "
-    "without a word. Save the output itself.",
+    "detached",
+    "What you save is not the tensor you return but a twin of it (detached, copied, or computed before). To "
+    "autograd a twin is a constant, so the second derivative comes out wrong without a word.",
 )
 class ExpDetachedSave(Function):
     @staticmethod
@@ -104,24 +104,6 @@ class ExpDetachedSave(Function):
         y = torch.exp(x)
         ctx.save_for_backward(y.detach())
         return y
-
-    @staticmethod
-    def backward(ctx, grad_output):
-        (y,) = ctx.saved_tensors
-        return grad_output * y
-
-
-@exp.misconception(
-    "returns_a_copy",
-    "You save one tensor and return a copy of it. What you saved is then no output of the Function, only a "
-    "constant computed inside, and the second derivative is lost. Return the tensor that you saved.",
-)
-class ExpReturnsACopy(Function):
-    @staticmethod
-    def forward(ctx, x):
-        y = torch.exp(x)
-        ctx.save_for_backward(y)
-        return y.clone()
 
     @staticmethod
     def backward(ctx, grad_output):

@@ -68,6 +68,7 @@ linear = Exercise(
         edges=_edges,
     ),
     contract=Contract(returned_shapes=True),
+    not_derived=("in_place_upstream",),  # no gradient has the upstream's shape
     hints=(
         "Write the shapes of g, x, weight and bias in a row for a batch of vectors, as you did for "
         "vjp_matmul. Here the second factor is the transpose of the weight.",
@@ -142,9 +143,9 @@ class LinearTransposeUntilItFits(Function):
 
 @linear.misconception(
     "bias_unsummed",
-    "You hand on the whole upstream gradient as the gradient of the bias. Every row added the same bias, so "
-    "its gradient collects from all of them and has the bias's shape. (The engine repairs this silently; "
-    "this exercise asks you to do it.)",
+    "A gradient of yours is larger than the tensor it belongs to. Every row, over all leading dimensions, "
+    "used the same bias, so its gradient collects from all of them and has the bias's shape. (The engine "
+    "repairs this silently; this exercise asks you to do it.)",
 )
 class LinearBiasUnsummed(Function):
     @staticmethod
@@ -273,28 +274,6 @@ class LinearMatricesOnly(Function):
 
 
 @linear.misconception(
-    "first_dimension_only",
-    "You sum over the first dimension only. With more leading dimensions the gradients of weight and bias "
-    "come out too large in shape, and for a single vector there is no row to sum over. (The engine repairs "
-    "some of this silently; this exercise asks you to do it.)",
-)
-class LinearFirstDimensionOnly(Function):
-    @staticmethod
-    def forward(ctx, x, weight, bias=None):
-        ctx.save_for_backward(x, weight)
-        ctx.has_bias = bias is not None
-        return F.linear(x, weight, bias)
-
-    @staticmethod
-    def backward(ctx, grad_output):
-        x, weight = ctx.saved_tensors
-        if x.dim() == 1:
-            grad_bias = grad_output if ctx.has_bias else None
-            return grad_output @ weight, torch.outer(grad_output, x), grad_bias
-        return grad_output @ weight, grad_output.mT @ x, grad_output.sum(0) if ctx.has_bias else None
-
-
-@linear.misconception(
     "saved_in_two_calls",
     "The second call of save_for_backward replaces the first. Hand over all tensors in one call.",
 )
@@ -314,7 +293,7 @@ class LinearSavedInTwoCalls(Function):
 
 
 @linear.misconception(
-    "tensors_on_ctx",
+    "kept_on_ctx",
     "You keep tensors as attributes of ctx. autograd does not watch them there: an optimizer step on the "
     "weight before backward would change the gradient without a word. Tensors travel through "
     "save_for_backward.",

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import torch
 from torch.autograd import Function
 
-from grader.exercise import Exercise, Reference
-from grader.inputs import elementwise
+from grader.exercise import Args, Exercise, Reference
+from grader.inputs import Draw, elementwise
 
 __all__ = ["scale_by"]
+
+
+def _generic(draw: Draw) -> Args:
+    """Another factor in each draw, so that two calls differ in it; none is its own inverse."""
+    factor = float(draw.uniform(low=-3.0, high=3.0, off=(-1.0, 0.0, 1.0)))
+    return draw.normal(*draw.shape(2), scale=1.5), factor
+
 
 scale_by = Exercise(
     id="scale_by",
@@ -19,7 +28,7 @@ scale_by = Exercise(
     points=3,
     reference=Reference(forward=lambda x, k: x * k, vjp=lambda g, x, k: (g * k, None)),
     # 0.3 and 0.1 are not exact in binary: a factor that passes through float32 shows.
-    inputs=elementwise((0.3,), (-2.0,), (0.0,), (3.0,), (0.1,)),
+    inputs=replace(elementwise((0.3,), (-2.0,), (0.0,), (3.0,), (0.1,)), generic=_generic),
     hints=(
         "How many inputs does forward have besides ctx, and how many values does your backward return?",
         "k is a plain number. Keep it as an attribute, ctx.k = k: save_for_backward is for tensors.",
