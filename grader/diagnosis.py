@@ -91,7 +91,8 @@ def _answer(bench: Bench, args: tuple[Any, ...]) -> tuple[Any, ...]:
     seen = bench.subject.observe(Probe(args, upstream=(bench.upstream(args),)))
     error = _error(seen)
     if error:
-        return (*error, seen.outputs)
+        returned = tuple(kind for one in seen.returned for kind, _, _ in one.items)
+        return (*error, seen.outputs, returned)
     grads = tuple(None if g is None and not isinstance(a, Tensor) else g for g, a in zip(seen.grads[0], args, strict=True))
     return ("run", seen.outputs, grads)
 
