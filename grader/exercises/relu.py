@@ -27,6 +27,7 @@ relu = Exercise(
     reference=Reference(forward=relu_forward, vjp=relu_vjp),
     inputs=RELU_INPUTS,
     stages={"gradient": 0.7, "contract": 0.3},
+    not_derived=("in_place_upstream",),
     hints=(
         "Which of its inputs did ReLU let through? Only those may receive gradient.",
         "backward receives g = dL/dy and must return dL/dx: what is dy/dx for x > 0, and what for x < 0?",
@@ -48,23 +49,6 @@ class InPlaceMask(Function):
         (x,) = ctx.saved_tensors
         grad_output[x < 0] = 0
         return grad_output
-
-
-@relu.misconception(
-    "in_place_multiply",
-    "Your backward multiplies grad_output in place. That tensor is not yours, and after .sum() it is a "
-    "single number seen at every position, which cannot be written to. Return a new tensor.",
-)
-class InPlaceMultiply(Function):
-    @staticmethod
-    def forward(ctx, x):
-        ctx.save_for_backward(x)
-        return x.clamp(min=0)
-
-    @staticmethod
-    def backward(ctx, grad_output):
-        (x,) = ctx.saved_tensors
-        return grad_output.mul_((x > 0).to(grad_output.dtype))
 
 
 @relu.misconception(
@@ -200,7 +184,7 @@ class OutputOnCtx(Function):
         return grad_output * (ctx.y > 0)
 
 
-@relu.misconception("input_on_ctx", TENSOR_ON_CTX)
+@relu.misconception("kept_on_ctx", TENSOR_ON_CTX)
 class InputOnCtx(Function):
     @staticmethod
     def forward(ctx, x):

@@ -36,6 +36,7 @@ clamp = Exercise(
         extreme=(-1e30, 1e30, 0.1),
         nonfinite=(float("nan"), 1.5, -1.0, float("inf"), float("-inf")),
     ),
+    not_derived=("in_place_upstream",),
     hints=(
         "Draw the function: three straight pieces. On which of them does y move when x moves?",
         "It is a 0/1 mask again, with two conditions that must hold at the same time. For boolean tensors "

@@ -32,6 +32,7 @@ leaky_relu = Exercise(
         extreme=(-1e30, 1e30, 5.0),
         nonfinite=(float("nan"), 1.0, -1.0, float("inf"), float("-inf")),
     ),
+    not_derived=("in_place_upstream",),
     hints=(
         "There are two straight pieces again. What is the slope of each?",
         "The number slope goes on ctx as an ordinary attribute; the tensor goes through save_for_backward. "
@@ -235,7 +236,7 @@ class InPlaceScale(Function):
         return grad_output, None
 
 
-@leaky_relu.misconception("input_on_ctx", TENSOR_ON_CTX)
+@leaky_relu.misconception("kept_on_ctx", TENSOR_ON_CTX)
 class LeakyInputOnCtx(Function):
     @staticmethod
     def forward(ctx, x, slope):

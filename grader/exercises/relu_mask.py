@@ -23,6 +23,7 @@ relu_mask = Exercise(
     inputs=RELU_INPUTS,
     contract=Contract(saved_bytes=lambda x: x.numel()),
     stages={"forward": 0.1, "gradient": 0.4, "contract": 0.5},
+    not_derived=("in_place_upstream",),
     hints=(
         "What does the backward of ReLU really have to know about each element of x? It is one yes or no.",
         "A comparison gives a tensor of dtype torch.bool, and that takes one byte an element. Build it in "

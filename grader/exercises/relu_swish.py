@@ -246,7 +246,7 @@ class BackwardInside(Function):
         return z.grad
 
 
-@swish.misconception("input_on_ctx", TENSOR_ON_CTX)
+@swish.misconception("kept_on_ctx", TENSOR_ON_CTX)
 class SwishInputOnCtx(Function):
     @staticmethod
     def forward(ctx, x):
