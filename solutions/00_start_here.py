@@ -31,11 +31,10 @@ from grader import check, explain, hint, progress
 # ## PyTorch believes you
 #
 # Here is an operation with a derivative of its own. `forward` computes the value. `backward` is given `grad_output`,
-# the gradient of the loss with respect to the output $y$, and returns the gradient with respect to the input $x$.
-# For $y = 3x$ the chain rule says
+# the gradient $g = \partial L / \partial y$ of the loss with respect to the output, and returns the gradient with
+# respect to the input. For $y = 3x$ the chain rule says
 #
-# $$\frac{\partial L}{\partial x} = \frac{\partial L}{\partial y} \cdot \frac{\partial y}{\partial x}
-#   = \texttt{grad\_output} \cdot 3 .$$
+# $$\frac{\partial L}{\partial x} = \frac{\partial L}{\partial y} \cdot \frac{\partial y}{\partial x} = g \cdot 3 .$$
 
 # %%
 class Triple(Function):
@@ -114,17 +113,20 @@ check("double", Triple)
 # %% [markdown]
 # Read a report from the top:
 #
-# - the **points**, and if the mistake is a well-known one, its name and a sentence about it;
-# - then what was **observed**, with numbers, its likely cause, and where to look;
-# - the short names in it (of a check or of a mistake) can be looked up:
+# - the **points**: part of an answer can earn part of them;
+# - the grey box: if the mistake is a well-known one, a sentence about it;
+# - below it what the single checks **observed**, with numbers, the likely cause and where to look.
+#
+# Each observation starts with the short name of its check. You can look that up:
 
 # %%
-explain("upstream_linearity")
+explain("vjp")
 
 # %% [markdown]
-# ### Exercise `double` ★☆☆
+# ### Exercise `double`: twice as much ★☆☆
 #
-# Write $y = 2x$ with its backward. Replace the lines that say `raise NotImplementedError`.
+# Write $y = 2x$ with its backward. Replace the lines that say `raise NotImplementedError`. (Stars show how hard an
+# exercise is, from one to three.)
 #
 # *Right* means: for an `x` of any shape and floating-point dtype the output is $2x$, a new tensor of the same shape
 # and dtype, and the gradient is what the chain rule says for any `grad_output`.

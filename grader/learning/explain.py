@@ -37,7 +37,7 @@ def _all_checks() -> dict[str, Check]:
 _BEFORE_ANY_CHECK = {
     "exercise": "No exercise goes by the name given to check, so nothing was checked.",
     "kind": "What was handed in is not the kind of thing the exercise asks for: an instance or `.apply` in "
-    "place of the class, a class in place of a function, a variable that was overwritten. No check could run.",
+    "place of the class, a class in place of a function, a variable that was overwritten. Nothing was run.",
 }
 
 
