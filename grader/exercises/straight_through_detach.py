@@ -65,9 +65,9 @@ def _edges(draw: Draw) -> Iterable[Sample]:
 
 @check("gradient_identity", stage="gradient")
 def gradient_identity(bench: Bench) -> None:
-    """Catches a gradient that is not the upstream gradient itself, for step functions, smooth functions and one
-    that leaves torch: the wrong term detached (-1, or f' left in), everything detached, nothing detached. Cannot
-    see how the value was put together; the check `value` compares it."""
+    """Catches a gradient that is not the upstream gradient itself, for step functions, smooth functions and
+    one that leaves torch: the wrong term detached (-1, or f' left in), all of them, none. Cannot see how the
+    value was put together; the check `value` compares it."""
     for sample in bench.samples():
         seen = bench.observe(Probe(sample.args), where=sample.name)
         if not any(seen.facts.requires_grad):

@@ -22,6 +22,7 @@ grad_reverse = Exercise(
     # alpha = -1 is left out: its declared gradient would be the true one
     inputs=elementwise((0.5,), (1.0,), (2.5,), (0.3,), (0.0,)),
     contract=Contract(surrogate=True, second_order="ignored", output_is_input=True),
+    not_derived=("in_place_upstream",),
     hints=(
         "The forward changes nothing; all of this Function is in its backward.",
         "alpha is a plain number: it may stand on ctx. How many inputs did forward have, and so how many "

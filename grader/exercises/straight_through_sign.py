@@ -36,6 +36,7 @@ sign_clipped = Exercise(
         extreme=vector(-1e30, -1e-30, 1e-30, 1e30),
     ),
     contract=DECLARED,
+    not_derived=("in_place_upstream",),
     hints=(
         "Draw the surrogate: a line of slope 1 that turns flat at -1 and at 1. Whose size decides where you "
         "are on it, that of x or that of the gradient?",

@@ -77,7 +77,7 @@ def repeats(bench: Bench) -> None:
                 cause="something random is drawn without a generator that was seeded with `seed`.",
                 look="data and starting weights: both must follow from `seed` alone.",
             )
-    if len({_accuracy(bench, steps, seed) for seed in seeds for steps in (0, 12)}) == 1:
+    if all(len({_accuracy(bench, steps, seed) for seed in seeds}) == 1 for steps in (0, 12)):
         raise Failed("Four different seeds gave the same accuracies.", cause="`seed` is not used.")
 
 
@@ -87,7 +87,7 @@ def _accuracy_after(bench: Bench, steps: int, seed: int, world: int) -> float:
 
 
 def _variants(draw: Draw) -> Iterable[Sample]:
-    for steps in (0, 12):
+    for steps in (0, 40):
         yield Sample(f"{steps} steps", (steps, _seed(draw)))
 
 
@@ -145,7 +145,7 @@ train_binary = Exercise(
     kind="plain",
     points=4,
     reference=Reference(forward=adam_on_rings),
-    inputs=Inputs(generic=lambda draw: (STEPS, _seed(draw)), variants=_variants),
+    inputs=Inputs(generic=lambda draw: (20, _seed(draw)), variants=_variants),
     checks=(learns, repeats),
     stages={"value": 1.0},
     hints=(
