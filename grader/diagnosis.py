@@ -61,7 +61,8 @@ def behaviour(exercise: Exercise, subject: Subject, seed: int) -> Behaviour:
     bench = Bench(exercise, subject, seed, "diagnosis")
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)  # code that draws random numbers must draw the same ones each time to be recognised
-        return [_answer(bench, args) for args in _probe_args(bench)]
+        answers = [_answer(bench, args) for args in _probe_args(bench)]
+        return answers + [_answer_at_kink(bench, sample.args) for sample in exercise.inputs.at_kinks]
 
 
 def right_behaviour(exercise: Exercise, seed: int) -> Behaviour:
@@ -74,7 +75,7 @@ def right_behaviour(exercise: Exercise, seed: int) -> Behaviour:
         else:
             grads = bench.right_grads(args, bench.upstream(args))
             answers.append(("run", bench.right_outputs(args), grads))
-    return answers
+    return answers + [("value", bench.right_outputs(sample.args)) for sample in exercise.inputs.at_kinks]
 
 
 def _probe_args(bench: Bench) -> Iterator[tuple[Any, ...]]:
@@ -82,6 +83,12 @@ def _probe_args(bench: Bench) -> Iterator[tuple[Any, ...]]:
     yield bench.generic("b")
     for sample in list(bench.exercise.inputs.variants(bench.draw("variants")))[:6]:
         yield sample.args
+
+
+def _answer_at_kink(bench: Bench, args: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The forward alone: which legal subgradient was chosen there names no mistake."""
+    seen = bench.subject.observe(Probe(args))
+    return _error(seen) or ("value", seen.outputs)
 
 
 def _answer(bench: Bench, args: tuple[Any, ...]) -> tuple[Any, ...]:
