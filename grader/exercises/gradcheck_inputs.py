@@ -8,9 +8,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from grader.contract.check import Bench, Check, Failed, check
+from grader.contract.check import Bench, Check, Failed, Stage, check
 from grader.exercise import Exercise, Reference
-from grader.inputs import Inputs
+from grader.inputs import Inputs, Sample
 
 __all__ = ["choose_inputs"]
 
@@ -94,7 +94,10 @@ WRONG: dict[str, dict[str, Vjp]] = {
         "a backward that takes the mean over broadcast dimensions": _reduced(_mean),
         "a backward that adds up everything for a smaller operand": _reduced(_total),
         "a backward that cuts out a slice instead of summing": _reduced(_first_slice),
-        "a backward that ignores the other factor": lambda g, a, b: (g.sum_to_size(a.shape), g.sum_to_size(b.shape)),
+        "a backward that ignores the other factor": lambda g, a, b: (
+            g.sum_to_size(a.shape),
+            g.sum_to_size(b.shape),
+        ),
     },
     "matmul": {
         "a backward with the two gradients swapped": lambda g, a, b: (a.T @ g, g @ b.T),
@@ -122,7 +125,7 @@ def _agrees(wrong: Vjp, right: Vjp, upstreams: list[Tensor], args: tuple[Tensor,
 
 
 def _dishonest(op: str, args: tuple[Tensor, ...]) -> str:
-    """"" for tensors a gradient check may be run on, else what is wrong with them."""
+    """ "" for tensors a gradient check may be run on, else what is wrong with them."""
     for name, x in zip(("the first tensor", "the second tensor"), args, strict=False):
         if x.dtype != torch.float64:
             return f"{name} is {str(x.dtype).removeprefix('torch.')}, too coarse for a gradient check"
@@ -151,20 +154,24 @@ def _chosen(bench: Bench, op: str) -> tuple[Tensor, ...]:
     got = bench.call(op)
     count = OPS[op][0]
     if not isinstance(got, tuple) or not all(isinstance(x, Tensor) for x in got):
-        raise Failed(f'For "{op}" your function did not return a tuple of tensors.', look="(x,) is a tuple of one tensor.")
+        raise Failed(
+            f'For "{op}" your function did not return a tuple of tensors.',
+            look="(x,) is a tuple of one tensor.",
+        )
     if len(got) != count:
         raise Failed(f'For "{op}" your function returned {len(got)} tensors; the operation takes {count}.')
     return tuple(x.detach() for x in got)
 
 
-def _exposes(op: str, id: str) -> Check:
+def _exposes(op: str, id: str, stage: Stage) -> Check:
     count, forward, right = OPS[op]
     wrong = {**WRONG[op], "a backward that computes in float32": _rounded(right)}
 
-    @check(id, stage="value")
+    @check(id, stage=stage)
     def exposes(bench: Bench) -> None:
-        """Catches tensors on which a wrong vector-Jacobian product of the operation gives the right numbers, and tensors
-        no gradient check may be run on (kinks, float32, square matrices). Cannot see faults other than those listed."""
+        """Catches tensors on which a wrong vector-Jacobian product of the operation gives the right
+        numbers, and tensors no gradient check may be run on (kinks, float32, square matrices). Cannot see
+        faults other than those listed."""
         args = _chosen(bench, op)
         problem = _dishonest(op, args)
         if problem:
@@ -187,7 +194,9 @@ def _exposes(op: str, id: str) -> Check:
 
 def _good(op: str) -> tuple[Tensor, ...]:
     one = torch.tensor([[-2.5, -1.4, -0.6], [0.3, 0.8, 1.7]], dtype=torch.float64)
-    two = torch.tensor([[1.2, -0.4, 2.1, 0.7], [-1.6, 0.9, 0.5, -2.2], [0.3, 1.9, -0.8, 1.1]], dtype=torch.float64)
+    two = torch.tensor(
+        [[1.2, -0.4, 2.1, 0.7], [-1.6, 0.9, 0.5, -2.2], [0.3, 1.9, -0.8, 1.1]], dtype=torch.float64
+    )
     return {"relu": (one,), "clamp": (one,), "mul": (one[:, :1], two[0]), "matmul": (one, two)}[op]
 
 
@@ -199,30 +208,39 @@ choose_inputs = Exercise(
     kind="plain",
     points=4,
     reference=Reference(forward=_good),
-    inputs=Inputs(generic=lambda draw: ("relu",)),
+    inputs=Inputs(
+        generic=lambda draw: ("relu",),
+        variants=lambda draw: [Sample(op, (op,)) for op in ("clamp", "mul", "matmul")],
+    ),
     # "value" stands in for the battery's comparison with the reference: many answers are right here.
     checks=(
-        _exposes("relu", "value"),
-        _exposes("clamp", "exposes_clamp"),
-        _exposes("mul", "exposes_mul"),
-        _exposes("matmul", "exposes_matmul"),
+        _exposes("relu", "value", "value"),
+        _exposes("clamp", "exposes_clamp", "forward"),
+        _exposes("mul", "exposes_mul", "gradient"),
+        _exposes("matmul", "exposes_matmul", "contract"),
     ),
-    stages={"value": 1.0},
+    stages={
+        "value": 0.25,
+        "forward": 0.25,
+        "gradient": 0.25,
+        "contract": 0.25,
+    },  # a quarter for each operation
     hints=(
-        "Take the wrong versions one by one and ask on which input it happens to be right. Your tensors must not look "
-        "like that.",
-        "relu and clamp: elements in every piece of the function, on both sides of zero, none near a kink. mul: one "
-        "operand gets a new leading dimension, another has a dimension of size 1 stretched. matmul: no two sizes equal.",
-        "Shapes that do it: (3, 1) times (4,) for mul, (2, 3) times (3, 4) for matmul. For clamp take numbers below -1, "
-        "between -1 and 0, between 0 and 1, and above 1. Everything in torch.float64.",
+        "Take the wrong versions one by one and ask on which input it happens to be right. Your tensors "
+        "must not look like that.",
+        "relu and clamp: elements in every piece of the function, on both sides of zero, none near a "
+        "kink. mul: one operand gets a new leading dimension, another has a dimension of size 1 "
+        "stretched. matmul: no two sizes equal.",
+        "Shapes that do it: (3, 1) times (4,) for mul, (2, 3) times (3, 4) for matmul. For clamp take "
+        "numbers below -1, between -1 and 0, between 0 and 1, and above 1. Everything in torch.float64.",
     ),
 )
 
 
 @choose_inputs.misconception(
     "at_a_kink",
-    "One of your numbers sits on a kink. There the slope from the left and the slope from the right differ, so a right "
-    "backward may look wrong and a wrong one right.",
+    "One of your numbers sits on a kink. There the slope from the left and the slope from the right "
+    "differ, so a right backward may look wrong and a wrong one right.",
 )
 def at_a_kink(op):
     if op in ("relu", "clamp"):
@@ -234,8 +252,8 @@ def at_a_kink(op):
 
 @choose_inputs.misconception(
     "all_positive",
-    "All your numbers are positive. On the positive side ReLU is the identity, so a backward that does nothing looks "
-    "right: visit every piece of the function.",
+    "All your numbers are positive. On the positive side ReLU is the identity, so a backward that does "
+    "nothing looks right: visit every piece of the function.",
 )
 def all_positive(op):
     if op in ("relu", "clamp"):
@@ -247,8 +265,8 @@ def all_positive(op):
 
 @choose_inputs.misconception(
     "float32_inputs",
-    "Your tensors are float32. Rounding then hides differences in the eighth digit, and a finite difference on them has "
-    "two or three right digits at best.",
+    "Your tensors are float32. Rounding then hides differences in the eighth digit, and a finite "
+    "difference on them has two or three right digits at best.",
 )
 def float32_inputs(op):
     if op in ("relu", "clamp"):
@@ -260,8 +278,8 @@ def float32_inputs(op):
 
 @choose_inputs.misconception(
     "one_side_of_the_clamp",
-    "Your numbers leave the interval of the clamp at one end only. A backward that forgets the other bound is right on "
-    "all of them.",
+    "Your numbers leave the interval of the clamp at one end only. A backward that forgets the other "
+    "bound is right on all of them.",
 )
 def one_side_of_the_clamp(op):
     if op in ("relu", "clamp"):
@@ -273,8 +291,8 @@ def one_side_of_the_clamp(op):
 
 @choose_inputs.misconception(
     "equal_shapes",
-    "Your two factors have the same shape, so nothing is broadcast and nothing has to be summed: every mistake in the "
-    "reduction stays invisible.",
+    "Your two factors have the same shape, so nothing is broadcast and nothing has to be summed: every "
+    "mistake in the reduction stays invisible.",
 )
 def equal_shapes(op):
     if op in ("relu", "clamp"):
@@ -286,8 +304,8 @@ def equal_shapes(op):
 
 @choose_inputs.misconception(
     "one_kind_of_broadcasting",
-    "Your factors are broadcast in one way only. Broadcasting does two things, it adds leading dimensions and it "
-    "stretches dimensions of size 1: show both.",
+    "Your factors are broadcast in one way only. Broadcasting does two things, it adds leading dimensions "
+    "and it stretches dimensions of size 1: show both.",
 )
 def one_kind_of_broadcasting(op):
     if op in ("relu", "clamp"):
@@ -299,8 +317,8 @@ def one_kind_of_broadcasting(op):
 
 @choose_inputs.misconception(
     "square_matrices",
-    "Your matrices are square. Every shape then fits everywhere, and code that mixes up sizes runs without complaint; with "
-    "symmetric ones even a missing transpose gives the right numbers.",
+    "Your matrices are square. Every shape then fits everywhere, and code that mixes up sizes runs "
+    "without complaint; with symmetric ones even a missing transpose gives the right numbers.",
 )
 def square_matrices(op):
     if op in ("relu", "clamp"):

@@ -28,7 +28,8 @@ def central_vjp(f: Callable[[Tensor], Tensor], x: Tensor, g: Tensor, eps: float)
 
 
 def _curved(draw: Draw, *shape: int, eps: float = 1e-3) -> Args:
-    """f(x) = sin(x) w, with more outputs than inputs have columns: curved enough for a one-sided slope to show."""
+    """f(x) = sin(x) w, with more outputs than inputs have columns: curved enough for a one-sided slope to
+    show."""
     weight = draw.normal(shape[-1], shape[-1] + 2)
     x = draw.normal(*shape, scale=1.5)
     return lambda z: torch.sin(z) @ weight, x, draw.normal(*shape[:-1], shape[-1] + 2, scale=1.5), eps
@@ -37,28 +38,45 @@ def _curved(draw: Draw, *shape: int, eps: float = 1e-3) -> Args:
 def _numerical_variants(draw: Draw) -> Iterable[Sample]:
     yield Sample("eps=1e-5", _curved(draw, 3, 2, eps=1e-5))
     yield Sample("a large step, eps=0.1", _curved(draw, 2, 3, eps=0.1))
-    yield Sample("an f that autograd cannot see into", (lambda z: z.detach() ** 3, draw.normal(4), draw.normal(4), 1e-3))
-    yield Sample("a function with a 0-d output", (lambda z: (z**3).mean(), draw.normal(2, 3), draw.normal(), 1e-3))
+    yield Sample(
+        "an f that autograd cannot see into",
+        (lambda z: z.detach() ** 3, draw.normal(4), draw.normal(4), 1e-3),
+    )
+    yield Sample(
+        "a function with a 0-d output", (lambda z: (z**3).mean(), draw.normal(2, 3), draw.normal(), 1e-3)
+    )
 
 
 def _numerical_edges(draw: Draw) -> Iterable[Sample]:
     yield Sample("a 0-d x", (torch.exp, draw.normal(), draw.normal(), 1e-3))
-    yield Sample("an x of one element and an f with five outputs", (lambda z: torch.exp(z).expand(5), draw.normal(1), draw.normal(5), 1e-3))
+    yield Sample(
+        "an x of one element and an f with five outputs",
+        (lambda z: torch.exp(z).expand(5), draw.normal(1), draw.normal(5), 1e-3),
+    )
 
 
 @check("leaves_x_alone", stage="value")
 def leaves_x_alone(bench: Bench) -> None:
-    """Catches a numerical derivative that steps inside the caller's own tensor: f holds that tensor as well, and so sees
-    the steps. Cannot see what happens to f itself."""
+    """Catches a numerical derivative that steps inside the caller's own tensor: f holds that tensor as
+    well, and so sees the steps. Cannot see what happens to f itself."""
     draw = bench.draw()
     x, g = draw.normal(4, off=(0.0,), gap=0.3), draw.normal(4, off=(0.0,), gap=0.3)
     before = x.clone()
     got = bench.call(lambda z: z * x, x, g, 1e-3)
     if not torch.equal(x, before):
-        raise Failed("After the call the caller's x holds other values.", cause="x is changed in place.", look="the line that takes the step.")
-    if not isinstance(got, Tensor) or got.shape != x.shape or not torch.allclose(got, g * before, rtol=1e-6, atol=1e-8):
         raise Failed(
-            "For f(z) = z * x, where f keeps hold of the very x you are given, the answer is wrong: f saw x move.",
+            "After the call the caller's x holds other values.",
+            cause="x is changed in place.",
+            look="the line that takes the step.",
+        )
+    if (
+        not isinstance(got, Tensor)
+        or got.shape != x.shape
+        or not torch.allclose(got, g * before, rtol=1e-6, atol=1e-8)
+    ):
+        raise Failed(
+            "For f(z) = z * x, where f keeps hold of the very x you are given, the answer is wrong: f saw "
+            "x move.",
             cause="the step is taken inside the caller's tensor and undone later.",
             look="build a new tensor for each point at which f is evaluated.",
         )
@@ -73,26 +91,29 @@ numerical_vjp = Exercise(
     points=3,
     reference=Reference(forward=central_vjp),
     inputs=Inputs(
-        generic=lambda draw: _curved(draw, *draw.shape(2)), variants=_numerical_variants, edges=_numerical_edges
+        generic=lambda draw: _curved(draw, *draw.shape(2)),
+        variants=_numerical_variants,
+        edges=_numerical_edges,
     ),
     contract=Contract(tolerance=1e-6),
     checks=(leaves_x_alone,),
     stages={"value": 1.0},
     hints=(
-        "The worked numerical_gradient does one element at a time for an f with a single output. What changes when f "
-        "has many outputs, each weighted by an entry of g?",
-        "For element j: both differences f(x + step) - f(x - step) are tensors like g. The chain rule weights each "
-        "output's slope by its entry of g and adds them up: one number per j.",
-        "Make a zero vector with x.numel() entries and x's dtype, set entry j to eps, reshape it to x.shape; entry j of "
-        "the answer is ((f(x + step) - f(x - step)) * g).sum() / (2 * eps). Reshape the answer like x.",
+        "The worked numerical_gradient does one element at a time for an f with a single output. What "
+        "changes when f has many outputs, each weighted by an entry of g?",
+        "For element j: both differences f(x + step) - f(x - step) are tensors like g. The chain rule "
+        "weights each output's slope by its entry of g and adds them up: one number per j.",
+        "Make a zero vector with x.numel() entries and x's dtype, set entry j to eps, reshape it to "
+        "x.shape; entry j of the answer is ((f(x + step) - f(x - step)) * g).sum() / (2 * eps). Reshape "
+        "the answer like x.",
     ),
 )
 
 
 @numerical_vjp.misconception(
     "one_sided",
-    "You compare f after the step with f at x itself. The error of a one-sided slope shrinks only like eps; step to both "
-    "sides and it shrinks like eps squared.",
+    "You compare f after the step with f at x itself. The error of a one-sided slope shrinks only like "
+    "eps; step to both sides and it shrinks like eps squared.",
 )
 def one_sided(f, x, g, eps):
     out = torch.zeros(x.numel(), dtype=x.dtype)
@@ -106,8 +127,8 @@ def one_sided(f, x, g, eps):
 
 @numerical_vjp.misconception(
     "in_float32",
-    "Somewhere you compute in float32. Two nearly equal numbers are subtracted here, so the rounding of float32 is "
-    "divided by a tiny step: read the picture of the two V's again.",
+    "Somewhere you compute in float32. Two nearly equal numbers are subtracted here, so the rounding of "
+    "float32 is divided by a tiny step: read the picture of the two V's again.",
 )
 def in_float32(f, x, g, eps):
     out = torch.zeros(x.numel())
@@ -121,8 +142,8 @@ def in_float32(f, x, g, eps):
 
 @numerical_vjp.misconception(
     "step_not_undone",
-    "After the first element you go on from a point that has already moved: each slope must be taken at x itself, with "
-    "the earlier steps undone.",
+    "After the first element you go on from a point that has already moved: each slope must be taken at x "
+    "itself, with the earlier steps undone.",
 )
 def step_not_undone(f, x, g, eps):
     z = x.detach().clone(memory_format=torch.contiguous_format)
@@ -139,8 +160,8 @@ def step_not_undone(f, x, g, eps):
 
 @numerical_vjp.misconception(
     "steps_inside_callers_x",
-    "You take the step inside the tensor you were given. It is the caller's: f may hold it too and sees it move, and "
-    "adding and subtracting eps does not bring back every last bit.",
+    "You take the step inside the tensor you were given. It is the caller's: f may hold it too and sees "
+    "it move, and adding and subtracting eps does not bring back every last bit.",
 )
 def steps_inside_callers_x(f, x, g, eps):
     out = torch.zeros(x.shape, dtype=x.dtype)
@@ -171,7 +192,8 @@ def not_halved(f, x, g, eps):
 
 @numerical_vjp.misconception(
     "no_upstream",
-    "The upstream gradient g plays no part in your answer: you add up the slopes of all outputs with weight one.",
+    "The upstream gradient g plays no part in your answer: you add up the slopes of all outputs with "
+    "weight one.",
 )
 def numerical_no_upstream(f, x, g, eps):
     out = torch.zeros(x.numel(), dtype=x.dtype)
@@ -185,8 +207,8 @@ def numerical_no_upstream(f, x, g, eps):
 
 @numerical_vjp.misconception(
     "all_elements_at_once",
-    "You move all elements of x together. That measures one slope along one direction; every element needs a step of its "
-    "own.",
+    "You move all elements of x together. That measures one slope along one direction; every element "
+    "needs a step of its own.",
 )
 def all_elements_at_once(f, x, g, eps):
     slope = ((f(x + eps) - f(x - eps)) * g).sum() / (2 * eps)
@@ -195,8 +217,8 @@ def all_elements_at_once(f, x, g, eps):
 
 @numerical_vjp.misconception(
     "asks_autograd",
-    "You let autograd compute the answer. The point of this number is to be independent of every backward: use values of "
-    "f only.",
+    "You let autograd compute the answer. The point of this number is to be independent of every "
+    "backward: use values of f only.",
 )
 def asks_autograd(f, x, g, eps):
     z = x.detach().clone().requires_grad_()
@@ -236,5 +258,7 @@ def steps_inside_a_copy(f, x, g, eps):
 def jacobian_first(f, x, g, eps):
     with torch.no_grad():
         steps = eps * torch.eye(x.numel(), dtype=x.dtype)
-        columns = [(f(x + s.reshape(x.shape)) - f(x - s.reshape(x.shape))).flatten() / (2 * eps) for s in steps]
+        columns = [
+            (f(x + s.reshape(x.shape)) - f(x - s.reshape(x.shape))).flatten() / (2 * eps) for s in steps
+        ]
     return (g.flatten() @ torch.stack(columns, dim=1)).reshape(x.shape)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from typing import Any
 
 import numpy as np
 import torch
@@ -10,14 +11,18 @@ from torch import Tensor
 
 from grader.exercise import Exercise, Reference
 from grader.exercises.gradcheck_numerical import central_vjp
-from grader.exercises.gradcheck_specimens import function_of
+from grader.exercises.gradcheck_specimens import flawed_in_one_place, function_of, hidden_by_ones, right_ones
 from grader.exercises.gradcheck_verdicts import TELLS_APART
-from grader.inputs import Inputs
+from grader.inputs import Draw, Inputs, Sample
 
 __all__ = ["my_gradcheck"]
 
+Args = tuple[Any, ...]
 
-def _checked(fn: Callable[..., Tensor], inputs: tuple[Tensor, ...], eps: float = 1e-6, atol: float = 1e-5) -> bool:
+
+def _checked(
+    fn: Callable[..., Tensor], inputs: tuple[Tensor, ...], eps: float = 1e-6, atol: float = 1e-5
+) -> bool:
     xs = [x.detach().clone().requires_grad_() for x in inputs]
     y = fn(*xs)
     g = torch.randn(y.shape, dtype=y.dtype)
@@ -29,6 +34,25 @@ def _checked(fn: Callable[..., Tensor], inputs: tuple[Tensor, ...], eps: float =
     return True
 
 
+def _transposed_softmax(draw: Draw) -> Args:
+    right = next(s for s in right_ones(draw) if "transposed" in s.name)
+    return right.apply, right.inputs
+
+
+def _telling(draw: Draw) -> Iterable[Sample]:
+    """What the diagnosis probes with (the checks bring their own Functions): each is telling for one
+    misconception."""
+    square = function_of(lambda z: z * z, lambda g, z: (2 * z * g,))
+    slightly = function_of(lambda z: z**3, lambda g, z: (3.03 * z**2 * g,))
+    x = draw.uniform(3, low=0.5, high=1.5)
+    forgets, _, zero_softmax, _ = hidden_by_ones(draw)
+    _, last, _, second_input = flawed_in_one_place(draw)
+    for specimen in (forgets, zero_softmax, last, second_input):
+        yield Sample(specimen.name, (specimen.apply, specimen.inputs))
+    yield Sample("a cube one percent too steep", (slightly, (x,)))
+    yield Sample("a right square, with eps=1e-3", (square, (x,), 1e-3))
+
+
 my_gradcheck = Exercise(
     id="my_gradcheck",
     lesson="04_gradcheck",
@@ -37,24 +61,26 @@ my_gradcheck = Exercise(
     kind="plain",
     points=5,
     reference=Reference(forward=_checked),
-    inputs=Inputs(generic=lambda draw: (function_of(lambda z: z**3, lambda g, z: (3 * z**2 * g,)), (draw.normal(2, 3),))),
+    inputs=Inputs(generic=_transposed_softmax, variants=_telling),
     checks=TELLS_APART,
-    stages={"value": 1.0},
+    stages={"value": 0.3, "gradient": 0.4, "contract": 0.3},
     hints=(
-        "Two sides, one upstream gradient g drawn at random in the output's shape: what autograd says the VJP is, and what "
-        "the values of fn say it is.",
-        "Analytic side: detached clones that require grad, y = fn(*clones), then torch.autograd.grad(y, clones, g). "
-        "Numerical side: for every input k and every element j, step input k alone and leave the other inputs as they are.",
-        "Per element: slope = ((fn(.. x_k + step ..) - fn(.. x_k - step ..)) * g).sum() / (2 * eps). Return False as soon as "
-        "one slope is further than atol from the analytic entry; return True at the end, after the last input.",
+        "Two sides, one upstream gradient g drawn at random in the output's shape: what autograd says the "
+        "VJP is, and what the values of fn say it is.",
+        "Analytic side: detached clones that require grad, y = fn(*clones), then torch.autograd.grad(y, "
+        "clones, g). Numerical side: for every input k and every element j, step input k alone and leave "
+        "the other inputs as they are.",
+        "Per element: slope = ((fn(.. x_k + step ..) - fn(.. x_k - step ..)) * g).sum() / (2 * eps). "
+        "Return False as soon as one slope is further than atol from the analytic entry; return True at "
+        "the end, after the last input.",
     ),
 )
 
 
 @my_gradcheck.misconception(
     "ones_upstream",
-    "You try the backward with an upstream gradient of ones only. A backward that forgets g, or averages it, is right for "
-    "ones. Use a g whose entries all differ.",
+    "You try the backward with an upstream gradient of ones only. A backward that forgets g, or averages "
+    "it, is right for ones. Use a g whose entries all differ.",
 )
 def ones_upstream(fn, inputs, eps=1e-6, atol=1e-5):
     xs = [x.detach().clone().requires_grad_() for x in inputs]
@@ -73,7 +99,8 @@ def ones_upstream(fn, inputs, eps=1e-6, atol=1e-5):
 
 @my_gradcheck.misconception(
     "one_element_only",
-    "You compare a single element of each gradient. A backward may be right there and wrong in all the others.",
+    "You compare a single element of each gradient. A backward may be right there and wrong in all the "
+    "others.",
 )
 def one_element_only(fn, inputs, eps=1e-6, atol=1e-5):
     xs = [x.detach().clone().requires_grad_() for x in inputs]
@@ -92,8 +119,8 @@ def one_element_only(fn, inputs, eps=1e-6, atol=1e-5):
 
 @my_gradcheck.misconception(
     "first_input_only",
-    "You check the gradient of the first input and stop. A Function returns one gradient per input; each can be wrong by "
-    "itself.",
+    "You check the gradient of the first input and stop. A Function returns one gradient per input; each "
+    "can be wrong by itself.",
 )
 def first_input_only(fn, inputs, eps=1e-6, atol=1e-5):
     x, rest = inputs[0].detach().clone().requires_grad_(), inputs[1:]
@@ -112,8 +139,8 @@ def first_input_only(fn, inputs, eps=1e-6, atol=1e-5):
 
 @my_gradcheck.misconception(
     "tolerance_too_wide",
-    "Your comparison forgives too much: an error of one percent passes. In float64 a right gradient agrees to eight "
-    "digits or so; take atol at its word.",
+    "Your comparison forgives too much: an error of one percent passes. In float64 a right gradient "
+    "agrees to eight digits or so; take atol at its word.",
 )
 def tolerance_too_wide(fn, inputs, eps=1e-6, atol=1e-5):
     xs = [x.detach().clone().requires_grad_() for x in inputs]
@@ -135,24 +162,25 @@ def tolerance_too_wide(fn, inputs, eps=1e-6, atol=1e-5):
 
 @my_gradcheck.misconception(
     "total_only",
-    "You compare one total per input. Errors of opposite sign, and errors in an entry that counts little, cancel in a "
-    "sum: compare entry by entry.",
+    "You compare one total per input. Errors of opposite sign, and errors in an entry that counts little, "
+    "cancel in a sum: compare entry by entry.",
 )
 def total_only(fn, inputs, eps=1e-6, atol=1e-5):
     xs = [x.detach().clone().requires_grad_() for x in inputs]
     y = fn(*xs)
-    for k, grad in enumerate(torch.autograd.grad(y.sum(), xs)):
+    g = torch.randn(y.shape, dtype=y.dtype)
+    for k, grad in enumerate(torch.autograd.grad(y, xs, g)):
         up = fn(*[x.detach() + eps if i == k else x.detach() for i, x in enumerate(xs)])
         down = fn(*[x.detach() - eps if i == k else x.detach() for i, x in enumerate(xs)])
-        if abs((up - down).sum() / (2 * eps) - grad.sum()) > atol:
+        if abs(((up - down) * g).sum() / (2 * eps) - grad.sum()) > atol:
             return False
     return True
 
 
 @my_gradcheck.misconception(
     "one_sided",
-    "Your slopes look to one side of x only. They are off by a term that grows with eps, where a two-sided slope of a "
-    "parabola would be exact.",
+    "Your slopes look to one side of x only. They are off by a term that grows with eps, where a "
+    "two-sided slope of a parabola would be exact.",
 )
 def gradcheck_one_sided(fn, inputs, eps=1e-6, atol=1e-5):
     xs = [x.detach().clone().requires_grad_() for x in inputs]
@@ -171,8 +199,8 @@ def gradcheck_one_sided(fn, inputs, eps=1e-6, atol=1e-5):
 
 @my_gradcheck.misconception(
     "steps_inside_inputs",
-    "You step inside the tensors you were given, or switch their requires_grad on. They belong to the caller: work on "
-    "detached copies.",
+    "You step inside the tensors you were given, or switch their requires_grad on. They belong to the "
+    "caller: work on detached copies.",
 )
 def steps_inside_inputs(fn, inputs, eps=1e-6, atol=1e-5):
     for x in inputs:
@@ -195,8 +223,8 @@ def steps_inside_inputs(fn, inputs, eps=1e-6, atol=1e-5):
 
 @my_gradcheck.misconception(
     "lost_steps",
-    "On an input that is not contiguous your steps go nowhere or fail: .view needs contiguous memory, and .reshape(-1) "
-    "silently makes a copy there. Build the step as a tensor of its own and add it.",
+    "On an input that is not contiguous your steps go nowhere or fail: .view needs contiguous memory, and "
+    ".reshape(-1) silently makes a copy there. Build the step as a tensor of its own and add it.",
 )
 def lost_steps(fn, inputs, eps=1e-6, atol=1e-5):
     xs = [x.detach().clone().requires_grad_() for x in inputs]
@@ -220,8 +248,8 @@ def lost_steps(fn, inputs, eps=1e-6, atol=1e-5):
 
 @my_gradcheck.misconception(
     "hands_it_to_torch",
-    "You call torch's own gradcheck. It does the job, but this exercise is to build one: function values on one side, "
-    "torch.autograd.grad on the other.",
+    "You call torch's own gradcheck. It does the job, but this exercise is to build one: function values "
+    "on one side, torch.autograd.grad on the other.",
 )
 def hands_it_to_torch(fn, inputs, eps=1e-6, atol=1e-5):
     xs = tuple(x.detach().clone().requires_grad_() for x in inputs)
@@ -230,7 +258,8 @@ def hands_it_to_torch(fn, inputs, eps=1e-6, atol=1e-5):
 
 @my_gradcheck.misconception(
     "always_true",
-    "Your function never says False. A check that cannot fail tells nothing: try it on a Function you know is wrong.",
+    "Your function never says False. A check that cannot fail tells nothing: try it on a Function you "
+    "know is wrong.",
 )
 def always_true(fn, inputs, eps=1e-6, atol=1e-5):
     return True
@@ -249,7 +278,9 @@ def full_jacobian(fn, inputs, eps=1e-6, atol=1e-5):
                 step = eps * unit.reshape(x.shape)
                 up = fn(*[z + step if i == k else z for i, z in enumerate(xs)])
                 down = fn(*[z - step if i == k else z for i, z in enumerate(xs)])
-                if not torch.allclose(((up - down) / (2 * eps)).flatten(), analytic[:, j], rtol=1e-3, atol=atol):
+                if not torch.allclose(
+                    ((up - down) / (2 * eps)).flatten(), analytic[:, j], rtol=1e-3, atol=atol
+                ):
                     return False
     return True
 

@@ -16,7 +16,16 @@ from torch.autograd import Function
 
 from grader.inputs import Draw
 
-__all__ = ["UPSTREAM_FLAWS", "Specimen", "flawed_everywhere", "flawed_in_one_place", "function_of", "hidden_by_ones", "right_ones"]
+__all__ = [
+    "UPSTREAM_FLAWS",
+    "Specimen",
+    "Vjp",
+    "flawed_everywhere",
+    "flawed_in_one_place",
+    "function_of",
+    "hidden_by_ones",
+    "right_ones",
+]
 
 Vjp = Callable[..., tuple[Tensor, ...]]
 
@@ -77,12 +86,14 @@ def _matmul_vjp(g: Tensor, a: Tensor, b: Tensor) -> tuple[Tensor, ...]:
 
 
 def _away(draw: Draw, *shape: int) -> Tensor:
-    """Numbers of both signs, none close to 0 or ±1, so that no derivative below is close to zero or to another."""
+    """Numbers of both signs, none close to 0 or ±1, so that no derivative below is close to zero or to
+    another."""
     return draw.uniform(*shape, low=-2.0, high=2.0, off=(0.0, -1.0, 1.0), gap=0.3)
 
 
 def right_ones(draw: Draw) -> list[Specimen]:
-    """Right Functions on contiguous, transposed and sliced inputs, with and without requires_grad, several inputs."""
+    """Right Functions on contiguous, transposed and sliced inputs, with and without requires_grad, several
+    inputs."""
     m, k, n = draw.sizes(3)
     strided = _away(draw, 4, 6)[:, ::2]
     return [
@@ -92,12 +103,28 @@ def right_ones(draw: Draw) -> list[Specimen]:
             function_of(_cube, lambda g, x: (3 * x**2 * g,)),
             (_away(draw, 5).requires_grad_(),),
         ),
-        Specimen("a right softmax on a transposed input", function_of(_softmax, _softmax_vjp), (_away(draw, 3, 2).T,)),
+        Specimen(
+            "a right softmax on a transposed input",
+            function_of(_softmax, _softmax_vjp),
+            (_away(draw, 3, 2).T,),
+        ),
         Specimen("a right tanh on a sliced input", function_of(torch.tanh, _tanh_vjp), (strided,)),
-        Specimen("a right broadcast product", function_of(_product, _product_vjp), (_away(draw, 3, 2), _away(draw, 2))),
-        Specimen("a right matrix product", function_of(_matmul, _matmul_vjp), (_away(draw, m, k), _away(draw, k, n))),
-        Specimen("a right mean, whose output is 0-d", function_of(torch.mean, _mean_vjp), (_away(draw, 2, 3),)),
-        Specimen("a right exp of a 0-d tensor", function_of(torch.exp, lambda g, x: (g * x.exp(),)), (_away(draw),)),
+        Specimen(
+            "a right broadcast product",
+            function_of(_product, _product_vjp),
+            (_away(draw, 3, 2), _away(draw, 2)),
+        ),
+        Specimen(
+            "a right matrix product",
+            function_of(_matmul, _matmul_vjp),
+            (_away(draw, m, k), _away(draw, k, n)),
+        ),
+        Specimen(
+            "a right mean, whose output is 0-d", function_of(torch.mean, _mean_vjp), (_away(draw, 2, 3),)
+        ),
+        Specimen(
+            "a right exp of a 0-d tensor", function_of(torch.exp, lambda g, x: (g * x.exp(),)), (_away(draw),)
+        ),
     ]
 
 
@@ -121,13 +148,21 @@ def flawed_everywhere(draw: Draw) -> list[Specimen]:
     pair = (_away(draw, 3, 2), _away(draw, 2))
     return [
         *(Specimen(name, function_of(_cube, vjp), (_away(draw, 2, 3),)) for name, vjp in cubes.items()),
-        Specimen("a tanh without the square", function_of(torch.tanh, lambda g, x: (g * (1 - x.tanh()),)), (_away(draw, 4),)),
+        Specimen(
+            "a tanh without the square",
+            function_of(torch.tanh, lambda g, x: (g * (1 - x.tanh()),)),
+            (_away(draw, 4),),
+        ),
         Specimen(
             "a linear map that forgets to transpose its matrix",
             function_of(lambda x: square @ x, lambda g, x: (square @ g,)),
             (_away(draw, 4),),
         ),
-        Specimen("a product with its two gradients swapped", function_of(_product, lambda g, a, b: (g * a, g * b)), _two(draw)),
+        Specimen(
+            "a product with its two gradients swapped",
+            function_of(_product, lambda g, a, b: (g * a, g * b)),
+            _two(draw),
+        ),
         Specimen(
             "a broadcast product that takes the mean where it must sum",
             function_of(_product, lambda g, a, b: (g * b, (g * a).mean(0))),
@@ -138,7 +173,11 @@ def flawed_everywhere(draw: Draw) -> list[Specimen]:
             function_of(_matmul, lambda g, a, b: (g @ b.T, -a.T @ g)),
             (_away(draw, m, k), _away(draw, k, n)),
         ),
-        Specimen("a mean that passes g on undivided", function_of(torch.mean, lambda g, x: (g.expand(x.shape),)), (_away(draw, 3),)),
+        Specimen(
+            "a mean that passes g on undivided",
+            function_of(torch.mean, lambda g, x: (g.expand(x.shape),)),
+            (_away(draw, 3),),
+        ),
     ]
 
 
@@ -148,7 +187,8 @@ def _two(draw: Draw) -> tuple[Tensor, ...]:
 
 
 def flawed_in_one_place(draw: Draw) -> list[Specimen]:
-    """Functions with one wrong element: the first, the last, one between, or all of the second input alone."""
+    """Functions with one wrong element: the first, the last, one between, or all of the second input
+    alone."""
 
     def cube_wrong_at(place: int) -> Callable[..., Tensor]:
         def vjp(g: Tensor, x: Tensor) -> tuple[Tensor, ...]:
@@ -160,7 +200,10 @@ def flawed_in_one_place(draw: Draw) -> list[Specimen]:
 
     places = {"the first": 0, "the last": 5, "one inner": draw.integer(1, 4)}
     return [
-        *(Specimen(f"a cube that is wrong in {name} element only", cube_wrong_at(at), (_away(draw, 2, 3),)) for name, at in places.items()),
+        *(
+            Specimen(f"a cube that is wrong in {name} element only", cube_wrong_at(at), (_away(draw, 2, 3),))
+            for name, at in places.items()
+        ),
         Specimen(
             "a product that is wrong in the second input only",
             function_of(_product, lambda g, a, b: (g * b, 2 * g * a)),
@@ -172,10 +215,26 @@ def flawed_in_one_place(draw: Draw) -> list[Specimen]:
 def hidden_by_ones(draw: Draw) -> list[Specimen]:
     """Functions that are exactly right for an upstream gradient of ones, and wrong for nearly every other."""
     return [
-        Specimen("a cube that forgets the upstream gradient", function_of(_cube, lambda g, x: (3 * x**2,)), (_away(draw, 2, 3),)),
-        Specimen("a cube that averages the upstream gradient", function_of(_cube, lambda g, x: (3 * x**2 * g.mean(),)), (_away(draw, 4),)),
-        Specimen("a softmax whose gradient is always zero", function_of(_softmax, lambda g, x: (torch.zeros_like(x),)), (_away(draw, 2, 3),)),
-        Specimen("a cube that reads the upstream gradient in reverse order", function_of(_cube, lambda g, x: (3 * x**2 * g.flip(0),)), (_away(draw, 4),)),
+        Specimen(
+            "a cube that forgets the upstream gradient",
+            function_of(_cube, lambda g, x: (3 * x**2,)),
+            (_away(draw, 2, 3),),
+        ),
+        Specimen(
+            "a cube that averages the upstream gradient",
+            function_of(_cube, lambda g, x: (3 * x**2 * g.mean(),)),
+            (_away(draw, 4),),
+        ),
+        Specimen(
+            "a softmax whose gradient is always zero",
+            function_of(_softmax, lambda g, x: (torch.zeros_like(x),)),
+            (_away(draw, 2, 3),),
+        ),
+        Specimen(
+            "a cube that reads the upstream gradient in reverse order",
+            function_of(_cube, lambda g, x: (3 * x**2 * g.flip(0),)),
+            (_away(draw, 4),),
+        ),
     ]
 
 

@@ -1,4 +1,5 @@
-"""The checks behind the exercise my_gradcheck: it must tell right Functions from wrong ones, and stay on its own copies."""
+"""The checks behind the exercise my_gradcheck: it must tell right Functions from wrong ones, and stay on
+its own copies."""
 
 from __future__ import annotations
 
@@ -58,8 +59,8 @@ def _reject_all(bench: Bench, specimens: list[Specimen], *, cause: str, look: st
 
 @check("value", stage="value")
 def accepts_right(bench: Bench) -> None:
-    """Catches a checker that rejects right Functions, or trips over inputs that are transposed, sliced, 0-d, several, or
-    do not require grad. Cannot see whether it would ever say False."""
+    """Catches a checker that rejects right Functions, or trips over inputs that are transposed, sliced,
+    0-d, several, or do not require grad. Cannot see whether it would ever say False."""
     for specimen in right_ones(bench.draw()):
         if not _verdict(bench, specimen):
             raise Failed(
@@ -71,7 +72,8 @@ def accepts_right(bench: Bench) -> None:
 
 @check("rejects_wrong", stage="value")
 def rejects_wrong(bench: Bench) -> None:
-    """Catches a checker that accepts gradients wrong in all elements. Cannot see whether it looks at every element."""
+    """Catches a checker that accepts gradients wrong in all elements. Cannot see whether it looks at every
+    element."""
     _reject_all(
         bench,
         flawed_everywhere(bench.draw()),
@@ -80,9 +82,10 @@ def rejects_wrong(bench: Bench) -> None:
     )
 
 
-@check("looks_everywhere", stage="value")
+@check("looks_everywhere", stage="gradient")
 def looks_everywhere(bench: Bench) -> None:
-    """Catches a checker that looks at some elements or at the first input only. Cannot see a wrong tolerance."""
+    """Catches a checker that looks at some elements or at the first input only. Cannot see a wrong
+    tolerance."""
     _reject_all(
         bench,
         flawed_in_one_place(bench.draw()),
@@ -91,9 +94,10 @@ def looks_everywhere(bench: Bench) -> None:
     )
 
 
-@check("needs_more_than_ones", stage="value")
+@check("needs_more_than_ones", stage="gradient")
 def needs_more_than_ones(bench: Bench) -> None:
-    """Catches a checker that only tries an upstream gradient of ones. Cannot see a backward that is not linear in it."""
+    """Catches a checker that only tries an upstream gradient of ones. Cannot see a backward that is not
+    linear in it."""
     _reject_all(
         bench,
         hidden_by_ones(bench.draw()),
@@ -102,7 +106,7 @@ def needs_more_than_ones(bench: Bench) -> None:
     )
 
 
-@check("sees_one_percent", stage="value")
+@check("sees_one_percent", stage="gradient")
 def sees_one_percent(bench: Bench) -> None:
     """Catches a tolerance too wide for an error of one percent. Cannot see smaller errors."""
     draw = bench.draw()
@@ -111,17 +115,23 @@ def sees_one_percent(bench: Bench) -> None:
     tanh = function_of(torch.tanh, lambda g, z: (g * (1 - z.tanh() ** 2) * 0.99,))
     _reject_all(
         bench,
-        [Specimen("a cube whose gradient is one percent too large", cube, (x,)), Specimen("a tanh whose gradient is one percent too small", tanh, (x,))],
+        [
+            Specimen("a cube whose gradient is one percent too large", cube, (x,)),
+            Specimen("a tanh whose gradient is one percent too small", tanh, (x,)),
+        ],
         cause="the tolerance is too wide.",
         look="what the default atol=1e-5 means, and whether a relative tolerance is added to it.",
     )
 
 
-@check("honours_eps_and_atol", stage="value")
+@check("honours_eps_and_atol", stage="contract")
 def honours_eps_and_atol(bench: Bench) -> None:
-    """Catches a checker that ignores its arguments eps and atol, or whose slopes are one-sided. Sees one value of each."""
+    """Catches a checker that ignores its arguments eps and atol, or whose slopes are one-sided. Sees one
+    value of each."""
     x = bench.draw().uniform(3, low=0.5, high=1.5)
-    square = Specimen("a right square, with eps=1e-3", function_of(lambda z: z * z, lambda g, z: (2 * z * g,)), (x,))
+    square = Specimen(
+        "a right square, with eps=1e-3", function_of(lambda z: z * z, lambda g, z: (2 * z * g,)), (x,)
+    )
     if not _verdict(bench, square, eps=1e-3, atol=1e-5):
         raise Failed(
             f"Your function said False for {square.name}. Two-sided slopes of a parabola are exact.",
@@ -130,15 +140,26 @@ def honours_eps_and_atol(bench: Bench) -> None:
         )
     cube = Specimen("a right cube", function_of(lambda z: z**3, lambda g, z: (3 * z * z * g,)), (x,))
     if _verdict(bench, cube, eps=0.3, atol=1e-5):
-        raise Failed("With eps=0.3 your function still agrees with a cube to 1e-5, which no slope over such a step does.", cause="the argument eps is not used.")
-    loose = Specimen("a slightly wrong cube, with atol=10", function_of(lambda z: z**3, lambda g, z: (3 * z * z * g * 1.01,)), (x,))
+        raise Failed(
+            "With eps=0.3 your function still agrees with a cube to 1e-5, which no slope over such a step does.",
+            cause="the argument eps is not used.",
+        )
+    loose = Specimen(
+        "a slightly wrong cube, with atol=10",
+        function_of(lambda z: z**3, lambda g, z: (3 * z * z * g * 1.01,)),
+        (x,),
+    )
     if not _verdict(bench, loose, eps=1e-6, atol=10.0):
-        raise Failed(f"Your function said False for {loose.name}, although the error is far below that.", cause="the argument atol is not used.")
+        raise Failed(
+            f"Your function said False for {loose.name}, although the error is far below that.",
+            cause="the argument atol is not used.",
+        )
 
 
-@check("leaves_inputs_alone", stage="value")
+@check("leaves_inputs_alone", stage="contract")
 def leaves_inputs_alone(bench: Bench) -> None:
-    """Catches a checker that changes the caller's tensors: values, requires_grad, .grad. Cannot see a change undone."""
+    """Catches a checker that changes the caller's tensors: values, requires_grad, .grad. Cannot see a
+    change undone."""
     draw = bench.draw()
     inputs = (draw.normal(2, 3, shift=1.0), draw.normal(3, 4).requires_grad_())
     before = [x.detach().clone() for x in inputs]
@@ -146,21 +167,37 @@ def leaves_inputs_alone(bench: Bench) -> None:
     _verdict(bench, Specimen("a right matrix product", function, inputs))
     look = "work on copies: x.detach().clone(), and let only those require grad."
     if any(not torch.equal(x.detach(), old) for x, old in zip(inputs, before, strict=True)):
-        raise Failed("After the call an input holds other values than before.", cause="a step is taken inside the caller's tensor.", look=look)
+        raise Failed(
+            "After the call an input holds other values than before.",
+            cause="a step is taken inside the caller's tensor.",
+            look=look,
+        )
     if [x.requires_grad for x in inputs] != [False, True]:
-        raise Failed("After the call an input's requires_grad is not what it was.", cause="requires_grad_() on the caller's tensor.", look=look)
+        raise Failed(
+            "After the call an input's requires_grad is not what it was.",
+            cause="requires_grad_() on the caller's tensor.",
+            look=look,
+        )
     if any(x.grad is not None for x in inputs):
-        raise Failed("After the call an input's .grad is filled.", cause="backward() on a graph that starts at the caller's tensor.", look=look)
+        raise Failed(
+            "After the call an input's .grad is filled.",
+            cause="backward() on a graph that starts at the caller's tensor.",
+            look=look,
+        )
 
 
-@check("does_it_itself", stage="value")
+@check("does_it_itself", stage="contract")
 def does_it_itself(bench: Bench) -> None:
-    """Catches a checker that hands the work to torch.autograd.gradcheck. Sees no other way of having it done."""
+    """Catches a checker that hands the work to torch.autograd.gradcheck. Sees no other way of having it
+    done."""
     function = function_of(lambda z: z**3, lambda g, z: (3 * z**2 * g,))
     with _torch_gradcheck_watched() as used:
         _verdict(bench, Specimen("a right cube", function, (bench.draw().normal(3).requires_grad_(),)))
     if used:
-        raise Failed("Your function calls torch.autograd.gradcheck.", look="build it from function values and one call of torch.autograd.grad.")
+        raise Failed(
+            "Your function calls torch.autograd.gradcheck.",
+            look="build it from function values and one call of torch.autograd.grad.",
+        )
 
 
 TELLS_APART = (
