@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +12,7 @@ from nbgrader.utils import compute_checksum
 
 from grader.errors import GraderError
 from grader.lessons.build import build_release, notebook_text
-from grader.lessons.folders import LESSON_NAME, Folders, shown
+from grader.lessons.folders import LESSON_NAME, Folders, shown, write_whole
 
 __all__ = ["Difference", "build_lessons", "compare_lessons"]
 
@@ -46,7 +45,7 @@ def build_lessons(folders: Folders, names: Iterable[str] = (), *, force: bool = 
             _refuse_answers(path, folders)
     folders.notebooks.mkdir(parents=True, exist_ok=True)
     for path, text in stale.items():
-        _write(path, text)
+        write_whole(path, text)
     return list(stale)
 
 
@@ -129,13 +128,3 @@ def _worked_in(data: bytes) -> str:
     except Exception:  # whatever it is, it is not what an earlier build wrote
         return "is no readable notebook"
     return ""
-
-
-def _write(path: Path, text: str) -> None:
-    """Write so that a reader sees the old file or the new one, never half of it."""
-    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
-    try:
-        partial.write_text(text, encoding="utf-8", newline="\n")
-        partial.replace(path)
-    finally:
-        partial.unlink(missing_ok=True)

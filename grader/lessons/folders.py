@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import os
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -10,7 +11,7 @@ from pathlib import Path
 
 from grader.errors import GraderError
 
-__all__ = ["LESSON_NAME", "Folders", "course_root", "lesson_names", "lesson_path", "shown"]
+__all__ = ["LESSON_NAME", "Folders", "course_root", "lesson_names", "lesson_path", "shown", "write_whole"]
 
 LESSON_NAME = re.compile(r"\d\d_[a-z0-9_]+")
 """A lesson's name, `NN_slug`: also its file's stem and its nbgrader assignment."""
@@ -108,3 +109,13 @@ def shown(path: Path) -> str:
         return str(path.absolute().relative_to(Path.cwd()))
     except ValueError:
         return str(path)
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write so that a reader sees the old file or the new one, never half of it."""
+    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
+    try:
+        partial.write_text(text, encoding="utf-8", newline="\n")
+        partial.replace(path)
+    finally:
+        partial.unlink(missing_ok=True)

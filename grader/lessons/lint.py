@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from grader.errors import GraderError
-from grader.lessons.folders import Folders
+from grader.lessons.folders import Folders, write_whole
 from grader.lessons.rules import RULES, Context, ExerciseFacts, Problem, apply
 from grader.lessons.source import parse_lesson, written_form
 
@@ -46,6 +46,6 @@ def fix_lessons(folders: Folders, names: Iterable[str] = ()) -> list[str]:
         lesson = parse_lesson(folders.source(name))
         text = written_form(lesson.text)
         if text != lesson.text:
-            lesson.path.write_text(text, encoding="utf-8", newline="\n")
+            write_whole(lesson.path, text)
             changed.append(name)
     return changed

@@ -42,7 +42,7 @@ def run_all_cells(notebook: NotebookNode, folder: Path) -> NotebookNode:
 
 
 def untouched_with_hidden_tests(source: Path) -> NotebookNode:
-    """The student notebook as released, its test cells put back to the instructor's, as nbgrader grades it."""
+    """The student notebook as released, its test cells put back to the instructor's, as nbgrader does."""
     instructor = {cell.id: cell for cell in read_lesson(source).cells}
     notebook = build_release(source)
     for cell in notebook.cells:
@@ -87,6 +87,7 @@ def results(cell: NotebookNode) -> list[str]:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(900)
 @each_lesson
 def test_solutions_score_full_marks(source: Path, tmp_path: Path) -> None:
     notebook = run_all_cells(read_lesson(source), tmp_path)
@@ -100,6 +101,7 @@ def test_solutions_score_full_marks(source: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(900)
 @each_lesson
 def test_untouched_notebook_scores_nothing(source: Path, tmp_path: Path) -> None:
     notebook = run_all_cells(untouched_with_hidden_tests(source), tmp_path)

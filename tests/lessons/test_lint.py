@@ -36,6 +36,8 @@ CASES: dict[str, list[tuple[str, str, str]]] = {
         ('"schema_version": 3', '"schema_version": 2', "# %% nbgrader"),
         ('"points": 3, ', "", '"grade_id": "test_square"'),
         ('"grade_id": "square"', '"grade_id": "sq uare"', "sq uare"),
+        ('"grade_id": "square"', '"grade_id": "top-1"', "top-1"),
+        ('"schema_version": 3, "solution": true}\nclass', '"schema_version": 3, "solution": true\nclass', "# %% nbgrader"),
     ],
     "unique-ids": [('"grade_id": "who_squares"', '"grade_id": "square"', '"grade_id": "square"')],
     "answer-in-function": [

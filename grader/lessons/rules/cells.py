@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 
 from nbformat import NotebookNode
 from nbgrader.nbgraderformat import MetadataValidator
@@ -19,6 +20,8 @@ from grader.lessons.rules.rule import Context, Faults, Rule
 from grader.lessons.source import Cell, Lesson, parse_code
 
 __all__ = ["RULES"]
+
+_GRADE_ID = re.compile(r"\w{1,60}", flags=re.ASCII)
 
 
 def syntax(lesson: Lesson, context: Context) -> Faults:
@@ -85,7 +88,16 @@ def delimiter_words(lesson: Lesson, context: Context) -> Faults:
 def metadata(lesson: Lesson, context: Context) -> Faults:
     """The nbgrader metadata of every cell is valid, in nbgrader's own eyes."""
     validator = MetadataValidator()
+    lines = lesson.text.split("\n")
     for cell in lesson.cells:
+        if "nbgrader" in lines[cell.line - 1] and not cell.nbgrader:
+            yield cell.line, "the nbgrader metadata of this cell is no JSON object. Compare another lesson"
+        if cell.grade_id and not _GRADE_ID.fullmatch(cell.grade_id):
+            yield (
+                cell.line,
+                f"grade_id '{cell.grade_id}' also names the notebook's cell: use at most 60 letters, digits "
+                "and underscores",
+            )
         node = NotebookNode(cell_type=cell.kind, source=cell.source, metadata=NotebookNode())
         if cell.nbgrader:
             node.metadata.nbgrader = NotebookNode(cell.nbgrader)
