@@ -71,7 +71,7 @@ def right_behaviour(exercise: Exercise, seed: int) -> Behaviour:
     answers: Behaviour = []
     for args in _probe_args(bench):
         if exercise.reference.vjp is None:
-            answers.append(("value", exercise.reference.forward(*args)))
+            answers.append(("value", _digest(exercise, exercise.reference.forward(*args), args)))
         else:
             grads = bench.right_grads(args, bench.upstream(args))
             answers.append(("run", bench.right_outputs(args), grads))
@@ -94,7 +94,9 @@ def _answer_at_kink(bench: Bench, args: tuple[Any, ...]) -> tuple[Any, ...]:
 def _answer(bench: Bench, args: tuple[Any, ...]) -> tuple[Any, ...]:
     if bench.exercise.reference.vjp is None:
         seen = bench.subject.call(args)
-        return _error(seen) or ("value", seen.output if seen.single else seen.outputs)
+        if seen.failure is not None:
+            return _error(seen) or ()
+        return ("value", _digest(bench.exercise, seen.output if seen.single else seen.outputs, args))
     seen = bench.subject.observe(Probe(args, upstream=(bench.upstream(args),)))
     error = _error(seen)
     if error:
@@ -102,6 +104,10 @@ def _answer(bench: Bench, args: tuple[Any, ...]) -> tuple[Any, ...]:
         return (*error, seen.outputs, returned)
     grads = tuple(None if g is None and not isinstance(a, Tensor) else g for g, a in zip(seen.grads[0], args, strict=True))
     return ("run", seen.outputs, grads)
+
+
+def _digest(exercise: Exercise, value: Any, args: tuple[Any, ...]) -> Any:
+    return value if exercise.digest is None else exercise.digest(value, *args)
 
 
 def _error(seen: Observation) -> tuple[Any, ...] | None:

@@ -98,6 +98,7 @@ class Exercise:
     tensors a Function gives. `not_derived` names
     derived misconceptions to leave out because a written one is the same mistake. `checks` are the
     exercise's own checks, run after the battery's; `stages` says which share of the points each stage of checks earns.
+    `digest(value, *args)` gives what the diagnosis compares of a plain function's value, where many values are right.
     """
 
     id: str
@@ -113,6 +114,7 @@ class Exercise:
     checks: tuple[Check, ...] = ()
     hints: tuple[str, ...] = ()
     not_derived: tuple[str, ...] = ()
+    digest: Callable[..., Any] | None = None
     stages: dict[str, float] = field(default_factory=lambda: {"forward": 0.2, "gradient": 0.5, "contract": 0.3})
     written_misconceptions: list[Misconception] = field(default_factory=list, repr=False)
     variants: list[Variant] = field(default_factory=list, repr=False)

@@ -5,9 +5,11 @@ from __future__ import annotations
 from grader.exercise import Exercise
 from grader.exercises.gradcheck_bugs import name_the_bug
 from grader.exercises.gradcheck_inputs import choose_inputs
+from grader.exercises.gradcheck_mul import fix_mul
+from grader.exercises.gradcheck_norm import fix_norm
 from grader.exercises.gradcheck_numerical import numerical_vjp
 from grader.exercises.gradcheck_own import my_gradcheck
-from grader.exercises.gradcheck_repairs import fix_mul, fix_norm, fix_tanh
+from grader.exercises.gradcheck_tanh import fix_tanh
 from grader.exercises.gradcheck_upstream import upstream_linear
 
 __all__ = ["EXERCISES"]

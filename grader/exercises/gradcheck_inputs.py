@@ -10,7 +10,7 @@ from torch import Tensor
 
 from grader.contract.check import Bench, Check, Failed, Stage, check
 from grader.exercise import Exercise, Reference
-from grader.inputs import Inputs, Sample
+from grader.inputs import Draw, Inputs, Sample
 
 __all__ = ["choose_inputs"]
 
@@ -125,7 +125,7 @@ def _agrees(wrong: Vjp, right: Vjp, upstreams: list[Tensor], args: tuple[Tensor,
 
 
 def _dishonest(op: str, args: tuple[Tensor, ...]) -> str:
-    """ "" for tensors a gradient check may be run on, else what is wrong with them."""
+    """Empty for tensors a gradient check may be run on, else what is wrong with them."""
     for name, x in zip(("the first tensor", "the second tensor"), args, strict=False):
         if x.dtype != torch.float64:
             return f"{name} is {str(x.dtype).removeprefix('torch.')}, too coarse for a gradient check"
@@ -133,26 +133,23 @@ def _dishonest(op: str, args: tuple[Tensor, ...]) -> str:
             return f"{name} has {x.numel()} elements; a check wants a few, at most 200"
         if not bool(torch.isfinite(x).all()):
             return f"{name} has elements that are not finite"
-    kinks = {"relu": (0.0,), "clamp": (-1.0, 1.0)}.get(op, ())
-    for kink in kinks:
+    for kink in {"relu": (0.0,), "clamp": (-1.0, 1.0)}.get(op, ()):
         if float((args[0] - kink).abs().min()) < 0.01:
             return f"an element lies at the kink {kink:g}, or closer to it than 0.01"
-    if op == "matmul":
-        return _dishonest_matrices(*args)
-    return ""
+    return _dishonest_matrices(*args) if op == "matmul" else ""
 
 
 def _dishonest_matrices(a: Tensor, b: Tensor) -> str:
     if a.dim() != 2 or b.dim() != 2 or a.shape[1] != b.shape[0]:
         return f"matrices of shapes {tuple(a.shape)} and {tuple(b.shape)} cannot be multiplied as A B"
     if len({*a.shape, *b.shape}) < 3:
-        return f"the shapes are {tuple(a.shape)} and {tuple(b.shape)}: equal sizes let a missing transpose go through"
+        return f"in {tuple(a.shape)} and {tuple(b.shape)} two sizes are equal: a missing transpose may go through"
     return ""
 
 
 def _chosen(bench: Bench, op: str) -> tuple[Tensor, ...]:
     got = bench.call(op)
-    count = OPS[op][0]
+    count, *_ = OPS[op]
     if not isinstance(got, tuple) or not all(isinstance(x, Tensor) for x in got):
         raise Failed(
             f'For "{op}" your function did not return a tuple of tensors.',
@@ -163,10 +160,29 @@ def _chosen(bench: Bench, op: str) -> tuple[Tensor, ...]:
     return tuple(x.detach() for x in got)
 
 
-def _exposes(op: str, id: str, stage: Stage) -> Check:
-    count, forward, right = OPS[op]
+def _survivors(op: str, args: tuple[Tensor, ...], draws: list[Draw]) -> list[str]:
+    """The wrong versions that give the right numbers on these tensors, for a random upstream gradient of
+    each draw."""
+    _, forward, right = OPS[op]
+    shape = forward(*args).shape
+    upstreams = [draw.normal(*shape, scale=3.0) for draw in draws]
     wrong = {**WRONG[op], "a backward that computes in float32": _rounded(right)}
+    return [name for name, vjp in wrong.items() if _agrees(vjp, right, upstreams, args)]
 
+
+def _digest(value: Any, op: str) -> str:
+    """What is wrong with the tensors chosen for an operation, in the words of the checks."""
+    tensors = value if isinstance(value, tuple) else (value,)
+    if len(tensors) != OPS[op][0] or not all(isinstance(x, Tensor) for x in tensors):
+        return "no tuple of tensors"
+    args = tuple(x.detach() for x in tensors)
+    try:
+        return _dishonest(op, args).split(",")[0] or str(_survivors(op, args, [Draw(k) for k in range(6)]))
+    except RuntimeError:
+        return "the operation fails"
+
+
+def _exposes(op: str, id: str, stage: Stage) -> Check:
     @check(id, stage=stage)
     def exposes(bench: Bench) -> None:
         """Catches tensors on which a wrong vector-Jacobian product of the operation gives the right
@@ -177,17 +193,15 @@ def _exposes(op: str, id: str, stage: Stage) -> Check:
         if problem:
             raise Failed(f'For "{op}": {problem}.', look="the list of what good test inputs have in common.")
         try:
-            shape = forward(*args).shape
+            survivors = _survivors(op, args, [bench.draw(str(k)) for k in range(6)])
         except RuntimeError as error:
             raise Failed(f'For "{op}" the operation itself fails on your tensors: {error}.') from None
-        upstreams = [bench.draw(str(k)).normal(*shape, scale=3.0) for k in range(6)]
-        for name, vjp in wrong.items():
-            if _agrees(vjp, right, upstreams, args):
-                raise Failed(
-                    f'For "{op}" {name} gives exactly the right numbers on your tensors.',
-                    cause="the tensors lack a kind of element, or a shape, on which the two differ.",
-                    look="on what would that backward go wrong? Put that into your tensors.",
-                )
+        if survivors:
+            raise Failed(
+                f'For "{op}" {survivors[0]} gives exactly the right numbers on your tensors.',
+                cause="the tensors lack a kind of element, or a shape, on which the two differ.",
+                look="on what would that backward go wrong? Put that into your tensors.",
+            )
 
     return exposes
 

@@ -9,7 +9,6 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from grader.contract.check import Bench, Failed, check
 from grader.exercise import Contract, Exercise, Reference
 from grader.inputs import Draw, Inputs, Sample
 
@@ -28,11 +27,11 @@ def central_vjp(f: Callable[[Tensor], Tensor], x: Tensor, g: Tensor, eps: float)
 
 
 def _curved(draw: Draw, *shape: int, eps: float = 1e-3) -> Args:
-    """f(x) = sin(x) w, with more outputs than inputs have columns: curved enough for a one-sided slope to
+    """f(x) = sin(x w), with more outputs than inputs have columns: curved enough for a one-sided slope to
     show."""
     weight = draw.normal(shape[-1], shape[-1] + 2)
     x = draw.normal(*shape, scale=1.5)
-    return lambda z: torch.sin(z) @ weight, x, draw.normal(*shape[:-1], shape[-1] + 2, scale=1.5), eps
+    return lambda z: torch.sin(z @ weight), x, draw.normal(*shape[:-1], shape[-1] + 2, scale=1.5), eps
 
 
 def _numerical_variants(draw: Draw) -> Iterable[Sample]:
@@ -55,33 +54,6 @@ def _numerical_edges(draw: Draw) -> Iterable[Sample]:
     )
 
 
-@check("leaves_x_alone", stage="value")
-def leaves_x_alone(bench: Bench) -> None:
-    """Catches a numerical derivative that steps inside the caller's own tensor: f holds that tensor as
-    well, and so sees the steps. Cannot see what happens to f itself."""
-    draw = bench.draw()
-    x, g = draw.normal(4, off=(0.0,), gap=0.3), draw.normal(4, off=(0.0,), gap=0.3)
-    before = x.clone()
-    got = bench.call(lambda z: z * x, x, g, 1e-3)
-    if not torch.equal(x, before):
-        raise Failed(
-            "After the call the caller's x holds other values.",
-            cause="x is changed in place.",
-            look="the line that takes the step.",
-        )
-    if (
-        not isinstance(got, Tensor)
-        or got.shape != x.shape
-        or not torch.allclose(got, g * before, rtol=1e-6, atol=1e-8)
-    ):
-        raise Failed(
-            "For f(z) = z * x, where f keeps hold of the very x you are given, the answer is wrong: f saw "
-            "x move.",
-            cause="the step is taken inside the caller's tensor and undone later.",
-            look="build a new tensor for each point at which f is evaluated.",
-        )
-
-
 numerical_vjp = Exercise(
     id="numerical_vjp",
     lesson="04_gradcheck",
@@ -96,7 +68,6 @@ numerical_vjp = Exercise(
         edges=_numerical_edges,
     ),
     contract=Contract(tolerance=1e-6),
-    checks=(leaves_x_alone,),
     stages={"value": 1.0},
     hints=(
         "The worked numerical_gradient does one element at a time for an f with a single output. What "
@@ -166,12 +137,11 @@ def step_not_undone(f, x, g, eps):
 def steps_inside_callers_x(f, x, g, eps):
     out = torch.zeros(x.shape, dtype=x.dtype)
     for index in np.ndindex(*x.shape):
-        old = x[index].item()
-        x[index] = old + eps
+        x[index] += eps
         up = f(x).clone()
-        x[index] = old - eps
+        x[index] -= 2 * eps
         down = f(x).clone()
-        x[index] = old
+        x[index] += eps
         out[index] = ((up - down) * g).sum() / (2 * eps)
     return out
 

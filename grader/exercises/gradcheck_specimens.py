@@ -1,6 +1,6 @@
 """Functions put before a learner's own checker: right ones, and the same with a known flaw.
 
-A specimen is a forward and a vector-Jacobian product wired into an autograd.Function. Lesson 04's exercises and
+A specimen is a forward and a vector-Jacobian product (VJP) wired into a Function. Lesson 04's exercises and
 checks use them; nothing here judges anything.
 """
 

@@ -27,7 +27,7 @@ __all__ = ["TELLS_APART"]
 def _torch_gradcheck_watched() -> Iterator[list[str]]:
     """Note each use of torch.autograd.gradcheck in the block, under whatever name it was imported."""
     module, used = sys.modules["torch.autograd.gradcheck"], []
-    original = module._gradcheck_helper  # type: ignore[attr-defined]
+    original = module._gradcheck_helper
 
     def noted(*args: Any, **kwargs: Any) -> Any:
         used.append("torch.autograd.gradcheck")
@@ -65,7 +65,7 @@ def accepts_right(bench: Bench) -> None:
         if not _verdict(bench, specimen):
             raise Failed(
                 f"Your function said False for {specimen.name}.",
-                cause="the numerical or the analytic side is computed at another point, or in another order, than it should.",
+                cause="one of the two sides is computed at another point, or in another order, than it should.",
                 look="print both sides for this kind of input and compare them entry by entry.",
             )
 
@@ -141,7 +141,8 @@ def honours_eps_and_atol(bench: Bench) -> None:
     cube = Specimen("a right cube", function_of(lambda z: z**3, lambda g, z: (3 * z * z * g,)), (x,))
     if _verdict(bench, cube, eps=0.3, atol=1e-5):
         raise Failed(
-            "With eps=0.3 your function still agrees with a cube to 1e-5, which no slope over such a step does.",
+            "With eps=0.3 your function still agrees with a cube to 1e-5, which no slope over such a step "
+            "does.",
             cause="the argument eps is not used.",
         )
     loose = Specimen(
