@@ -7,6 +7,7 @@ white and on #111. The look belongs to the figure: matplotlib's global settings 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
 import matplotlib as mpl
@@ -86,8 +87,16 @@ def figure(
     size = (width or min(4.2 * columns, 10.0), height or 2.8 * rows)
     kwargs["subplot_kw"] = {"axes_class": _CourseAxes, **kwargs.get("subplot_kw", {})}
     options = {"FigureClass": _CourseFigure, "layout": "constrained", "frameon": False, **kwargs}
+    _load_backend()
     with mpl.rc_context(_STYLE):
         return plt.subplots(rows, columns, figsize=size, **options)
+
+
+@cache
+def _load_backend() -> None:
+    """Load the backend before any rc_context: Jupyter's turns interactive mode on when it loads, and a context would
+    undo that on leaving, so that only a notebook's first figure were shown."""
+    plt.switch_backend(mpl.get_backend())
 
 
 # White text has a contrast of at least 4.5 : 1 on every shade, so a value is legible whatever the page.
