@@ -130,7 +130,10 @@ def _limit_memory() -> None:
 def _main(exercise: str, path: str, name: str, answer: str) -> None:
     _limit_memory()
     pid = os.getpid()
-    result = _child(exercise, path, name)
+    try:
+        result = _child(exercise, path, name)
+    except Exception as error:
+        result = {"error": f"the grader itself failed on {path}: {type(error).__name__}: {error}. Please report it."}
     if os.getpid() == pid:
         Path(answer).write_text(json.dumps(result))
 

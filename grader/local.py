@@ -86,6 +86,8 @@ class LocalSubject:
 
     def _node_of_call(self, args: Args) -> weakref.ref[Any] | None:
         leaves = [_leaf(a, True) for a in args]
+        if not self.is_function:
+            return None
         outputs = as_tuple(self._call(self.target, tuple(leaves)))
         nodes = [o.grad_fn for o in outputs if isinstance(o, Tensor) and o.grad_fn is not None]
         return weakref.ref(nodes[0]) if nodes else None
@@ -133,6 +135,8 @@ class _Run:
         return self.subject._call(self.subject.target, tuple(args))
 
     def _forward(self) -> None:
+        wanted = [a for a in self.given if isinstance(a, Tensor) and a.requires_grad]
+        self.beside = [torch.sin(a) for a in wanted] if self.probe.shared else []
         with _stage(self.seen, "forward"), torch.set_grad_enabled(self.probe.grad_enabled):
             value = self._call(self.given)
         self.outputs = as_tuple(value)
@@ -166,8 +170,10 @@ class _Run:
         pairs = [(o, g) for o, g in zip(self.outputs, upstream, strict=False) if g is not None]
         moved = [laid_out(_to_device(g, self.probe.device), self.probe.upstream_layout) for _, g in pairs]
         before = [g.clone() for g in moved]
+        outputs = [o for o, _ in pairs] + self.beside
+        gradients = moved + [torch.ones_like(o) for o in self.beside]
         with _stage(self.seen, "backward"):
-            got = torch.autograd.grad([o for o, _ in pairs], wanted, moved, retain_graph=True, allow_unused=True)
+            got = torch.autograd.grad(outputs, wanted, gradients, retain_graph=True, allow_unused=True)
         edited = any(not same_tensor(g, b) for g, b in zip(moved, before, strict=True))
         self.seen.facts.upstream_edited = self.seen.facts.upstream_edited or edited
         self.seen.grads += (self._per_argument(got),)

@@ -33,6 +33,7 @@ class Probe:
                      from the first element
     leaf             the arguments are leaves of the graph themselves (else copies of leaves, as after another layer)
     meanwhile        between forward and backward: edit the inputs or outputs in place, or make a call with `other`
+    shared           each wanted argument x is also used by a sine beside the call: its gradient gains cos(x)
     second           upstream gradients for the returned gradients: asks for the VJP of the VJP
     transform        run the forward under torch.func.vmap over dimension 0 of the arguments with True in `wanted`,
                      or under torch.func.jvp with the tangents in upstream[0] (one per argument)
@@ -49,6 +50,7 @@ class Probe:
     leaf: bool = False
     meanwhile: Meanwhile = "nothing"
     other: Args | None = None
+    shared: bool = False
     second: Grads | None = None
     transform: Transform = "none"
     device: Literal["cpu", "meta"] = "cpu"

@@ -31,6 +31,7 @@ CHECKS: tuple[Check, ...] = (
     context.backward_twice,
     context.independent_calls,
     context.no_side_effects,
+    context.shared_input,
     context.own_backward,
     context.saved_memory,
     second_order.second_order,

@@ -128,6 +128,25 @@ def no_side_effects(bench: Bench) -> None:
             raise Failed(f"The call changed {', '.join(seen.facts.state_changes)} for everybody; it was put back.")
 
 
+@check("shared_input", stage="contract", applies=is_differentiable)
+def shared_input(bench: Bench) -> None:
+    """Catches Functions that disturb other users of their input: a hook left on it, values overwritten that another
+    operation has saved. The input also feeds a sine; its gradient must be the sum of both. Cannot see users elsewhere."""
+    args = bench.generic()
+    upstream = bench.upstream(args)
+    right = tuple(
+        None if g is None else g + (torch.cos(a) if a.is_floating_point() else 0)
+        for g, a in zip(bench.right_grads(args, upstream), args, strict=True)
+    )
+    seen = bench.observe(Probe(args, upstream=(upstream,), shared=True), where="an input that another operation uses too")
+    bench.compare(
+        seen.grads[0],
+        right,
+        where="an input that another operation uses too",
+        cause="the call changes the input or hangs something on it, and the other operation suffers.",
+    )
+
+
 @check("own_backward", stage="contract", applies=lambda e: is_differentiable(e) and not e.contract.inner_autograd)
 def own_backward(bench: Bench) -> None:
     """Catches a backward that lets PyTorch differentiate (torch.autograd.grad, .backward(), torch.func) instead of stating
