@@ -17,7 +17,7 @@
 # yourself, with `torch.autograd.Function`, and learn to tell a right one from one that only looks right.
 #
 # This first lesson is about the tools: how to run a lesson, how to get an answer checked, and what to do when
-# something goes wrong. It ends with one exercise that takes a minute.
+# something goes wrong. There is one exercise; it takes a minute.
 #
 # Click into the cell below and press **Shift + Enter**. That runs it and moves on. Do the same with every cell.
 
@@ -66,7 +66,7 @@ x.grad
 # %%
 from grader.learning.plots import chain, figure
 
-fig, ax = figure(width=8, height=2.2)
+fig, ax = figure(width=8, height=1.8)
 chain(
     ax,
     nodes=["Triple", "square"],
@@ -120,7 +120,7 @@ check("double", Triple)
 # Each observation starts with the short name of its check. You can look that up:
 
 # %%
-explain("vjp")
+explain("forward")
 
 # %% [markdown]
 # ### Exercise `double`: twice as much ★☆☆

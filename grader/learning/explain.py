@@ -46,7 +46,7 @@ def _as_check(id: str) -> Iterator[str]:
         yield _BEFORE_ANY_CHECK[id]
     check = _all_checks().get(id)
     if check is not None:
-        yield f"A check of the {check.stage} stage. {_unwrap(check.doc)}"
+        yield f"A check of the {check.stage}. {_unwrap(check.doc)}"
 
 
 def _as_misconception(id: str) -> Iterator[str]:

@@ -17,6 +17,7 @@ from cycler import cycler
 from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
+from matplotlib.patches import FancyBboxPatch
 
 __all__ = ["COLORS", "TEXT", "chain", "figure", "heat"]
 
@@ -133,11 +134,14 @@ def chain(ax: Axes, nodes: Sequence[str], forward: Sequence[str], backward: Sequ
     """
     if not len(forward) == len(backward) == len(nodes) + 1:
         raise ValueError(f"{len(nodes)} nodes have {len(nodes) + 1} arrows between and around them")
-    ax.set(xlim=(-0.1, 2 * len(nodes) + 1.1), ylim=(-1.0, 1.0))
+    ax.set(xlim=(0, 2 * len(nodes) + 1), ylim=(-0.7, 0.7))
     ax.axis("off")
     for k, name in enumerate(nodes):
-        box = {"boxstyle": "round,pad=0.6", "fc": "none", "ec": TEXT}
-        ax.text(2 * k + 1.5, 0, name, ha="center", va="center", fontsize=12, bbox=box)
+        box = FancyBboxPatch(
+            (2 * k + 1.1, -0.4), 0.8, 0.8, boxstyle="round,pad=0,rounding_size=0.1", fc="none", ec=TEXT
+        )
+        ax.add_patch(box)
+        ax.text(2 * k + 1.5, 0, name, ha="center", va="center", fontsize=12)
     for k, (value, gradient) in enumerate(zip(forward, backward, strict=True)):
         _arrow(ax, (2 * k, 0.22), (2 * k + 1, 0.22), value, COLORS[0], above=True)
         _arrow(ax, (2 * k + 1, -0.22), (2 * k, -0.22), gradient, COLORS[1], above=False)
@@ -146,6 +150,6 @@ def chain(ax: Axes, nodes: Sequence[str], forward: Sequence[str], backward: Sequ
 def _arrow(
     ax: Axes, start: tuple[float, float], end: tuple[float, float], label: str, color: str, *, above: bool
 ) -> None:
-    ax.annotate("", end, start, arrowprops={"arrowstyle": "-|>", "color": color, "shrinkA": 6, "shrinkB": 6})
-    middle, shift = (start[0] + end[0]) / 2, 0.16 if above else -0.16
+    ax.annotate("", end, start, arrowprops={"arrowstyle": "-|>", "color": color, "shrinkA": 0, "shrinkB": 0})
+    middle, shift = (start[0] + end[0]) / 2, 0.06 if above else -0.06
     ax.text(middle, start[1] + shift, label, color=color, ha="center", va="bottom" if above else "top")
