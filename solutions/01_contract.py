@@ -105,7 +105,7 @@ for ax, matrix, title in zip(axes, [g[None], J, vjp[None]], ["upstream g", "Jaco
     heat(ax, matrix, title, decimals=1, limit=6)
 axes[0].set_xlabel("outputs y")
 axes[1].set(xlabel="inputs x", ylabel="outputs y")
-axes[2].set_xlabel("inputs x")
+axes[2].set_xlabel("inputs x");
 
 # %% [markdown]
 # *In the picture:* on the left the row vector g with three entries; in the middle the 3 × 4 Jacobian, whose row i has two
@@ -302,25 +302,25 @@ places = {"x": (0, 0), "sin": (1.3, 0.8), "×": (2.9, 0), "L": (4.2, 0)}
 for name, (a, b) in places.items():
     ax.text(a, b, name, ha="center", va="center", fontsize=13, bbox={"boxstyle": "circle,pad=0.5", "fc": "none", "ec": TEXT})
 arrows = [  # from, to, bend, value going forward, gradient going back, where to write them
-    ("x", "sin", -0.1, "1", "g·cos x = 0.540", (0.28, 0.72)),
+    ("x", "sin", -0.1, "x = 1", "g·cos x = 0.540", (0.28, 0.72)),
     ("sin", "×", -0.1, "u = 0.841", "g·x = 1", (2.4, 0.72)),
-    ("x", "×", 0.15, "1", "g·u = 0.841", (1.4, -0.48)),
-    ("×", "L", 0.0, "0.841", "g = 1", (3.6, 0.27)),
+    ("x", "×", 0.15, "x = 1", "g·u = 0.841", (1.35, -0.62)),
+    ("×", "L", 0.0, "L = 0.841", "g = 1", (3.6, 0.27)),
 ]
 for start, end, bend, forward, back, (a, b) in arrows:
-    for first, last, color, shift in ((start, end, TEXT, 0.05), (end, start, COLORS[1], -0.05)):
+    for first, last, color, shift in ((start, end, COLORS[0], 0.05), (end, start, COLORS[1], -0.05)):
         (x0, y0), (x1, y1) = places[first], places[last]
         style = {"arrowstyle": "-|>", "color": color, "shrinkA": 20, "shrinkB": 20, "lw": 1.4,
                  "connectionstyle": f"arc3,rad={bend if first == start else -bend}"}
         ax.annotate("", (x1, y1 + shift), (x0, y0 + shift), arrowprops=style)
-    ax.text(a, b + 0.09, forward, ha="center", va="bottom", color=TEXT)
+    ax.text(a, b + 0.09, forward, ha="center", va="bottom", color=COLORS[0])
     ax.text(a, b, back, ha="center", va="center", color=COLORS[1])
-ax.text(0, -0.5, "x.grad = 0.540 + 0.841\n= 1.382", ha="center", va="top", color=COLORS[1])
+ax.text(-0.1, -0.5, "x.grad = 0.540 + 0.841\n= 1.382", ha="center", va="top", color=COLORS[1])
 ax.set(xlim=(-0.9, 4.7), ylim=(-1.05, 1.2))
-ax.axis("off")
+ax.axis("off");
 
 # %% [markdown]
-# *In the picture:* four nodes, x, sin, × and L. Grey arrows carry values from left to right. Orange arrows carry
+# *In the picture:* four nodes, x, sin, × and L. Blue arrows carry values from left to right. Orange arrows carry
 # gradients back: 1 starts at L, the product sends $g\cdot u$ to `x` and $g\cdot x$ to the sine, the sine multiplies what it
 # got by $\cos x$. Two gradients arrive at `x` and are **added**.
 #
@@ -359,8 +359,8 @@ y, x.grad
 #
 # 1. `forward` and `backward` are **static**. There is no instance and no `self`; `ctx` is what one call of forward hands
 #    to its own backward. It exists once per call.
-# 2. You call **`Sine.apply(x)`**. `Sine.forward(...)` would be an ordinary function call that records no node, and
-#    `Sine()(x)` is an error.
+# 2. You call **`Sine.apply(x)`**. `Sine.forward(...)` would be an ordinary function call: no node of yours, no `ctx`. And
+#    `Sine()(x)`, as with a module, is an error.
 # 3. Tensors go through **`ctx.save_for_backward(...)`**, all in one call, and come back in `ctx.saved_tensors`. Save
 #    inputs or outputs, as they are: no `.detach()`, no `.data`.
 # 4. `backward` receives one upstream gradient per output and returns **one gradient per input** of forward, in the same
@@ -372,9 +372,9 @@ y, x.grad
 
 # %%
 try:
-    Sine()(x)
-except RuntimeError as error:
-    print("instance:", str(error).split(". ")[0])
+    Sine.forward(x)
+except TypeError as error:
+    print("no apply:", error)
 
 
 class SineTooMany(Sine):
@@ -389,8 +389,7 @@ except RuntimeError as error:
     print("count:   ", error)
 
 # %% [markdown]
-# (The first may warn in addition that a Function should not be instantiated.) These are the friendly mistakes: they
-# raise. Now an unfriendly one.
+# These are the friendly mistakes: they raise. Now an unfriendly one.
 #
 # **Find the bug, then run.** This Function keeps `x` as an attribute of `ctx`. With a fresh tensor it gives the
 # right gradient every time. But here the next layer works in place, as many do, and overwrites the tensor between
@@ -424,8 +423,8 @@ for fn in (SineOnCtx, Sine):
 # remembers the *version* of every tensor, and each edit in place counts the version up. (The built-in operations save
 # in the same way, which is why you may have met this message before.)
 #
-# `.detach()` is as quiet. The first derivative comes out right, the second does not. For the sine at $x = 1$ it is
-# $-\sin 1 = -0.841$:
+# `.detach()` is as quiet. The first derivative comes out right, the second does not. Take $y = (\sin x)^2$ at $x = 1$: the
+# derivatives are $\sin 2 = 0.909$ and $2\cos 2 = -0.832$.
 
 # %%
 class SineDetached(Sine):
@@ -438,14 +437,14 @@ class SineDetached(Sine):
 
 for fn in (Sine, SineDetached):
     x = torch.tensor(1.0, requires_grad=True)
-    (first,) = torch.autograd.grad(fn.apply(x), x, torch.ones((), requires_grad=True), create_graph=True)
-    (second,) = torch.autograd.grad(first, x, allow_unused=True)
-    print(f"{fn.__name__:13} first {first.item():.3f}   second {second}")
+    (first,) = torch.autograd.grad(fn.apply(x) ** 2, x, create_graph=True)  # record the backward as well
+    (second,) = torch.autograd.grad(first, x)
+    print(f"{fn.__name__:13} first {first:.3f}   second {second:.3f}")
 
 # %% [markdown]
-# The second derivative vanished, silently: to autograd, a detached `x` is a constant. The same happens to anything
-# you *compute* in forward and save, unless it is an output of the Function: inside forward nothing is recorded. So save
-# inputs and outputs, and compute in backward.
+# The second derivative is wrong without a word: to autograd, a detached `x` is a constant, so a term is missing. The same
+# happens to anything you *compute* in forward and save, unless it is an output of the Function: inside forward nothing is
+# recorded. So save inputs and outputs, and compute in backward.
 #
 # ### Exercise `cube`: your first Function of this lesson ★★☆
 #
@@ -483,7 +482,7 @@ grade("cube", Cube)
 
 # %% [markdown]
 # A red line in the report names a check. Call `explain` with that name to read what the check catches, and what it
-# cannot see, as in `explain("input_edited")`.
+# cannot see, as in `explain("edited_inputs")`.
 
 # %% [markdown]
 # ## Saving the output instead
