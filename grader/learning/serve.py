@@ -193,11 +193,12 @@ def _start(home: Path, *, ip: str, port: int, token: str, first: str) -> Any:
         log_level="ERROR",
     )
     config.IdentityProvider.token = token
+    config.KernelManager.transport_encryption = "auto"  # other users of this machine cannot listen in
     return LabApp.initialize_server(argv=[], config=config)
 
 
 def _isolate(settings: Path) -> None:
-    """Point Jupyter and IPython at `settings`, and PATH at this Python's commands."""
+    """Point Jupyter, IPython and matplotlib at `settings`, and PATH at this Python's commands."""
     lab = settings / "config" / "labconfig"
     lab.mkdir(parents=True, exist_ok=True)
     disabled = {"disabledExtensions": dict.fromkeys(_DISABLED_IN_LAB, True)}
@@ -208,6 +209,7 @@ def _isolate(settings: Path) -> None:
         JUPYTER_DATA_DIR=str(settings / "data"),
         JUPYTER_RUNTIME_DIR=str(settings / "runtime"),
         IPYTHONDIR=str(settings / "ipython"),
+        MPLCONFIGDIR=str(settings / "matplotlib"),
         PATH=os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)]),
     )
     for name in _NOT_INHERITED:

@@ -29,14 +29,16 @@ def lessons(tmp_path: Path) -> Path:
     folder.mkdir()
     (folder / "00_a.ipynb").write_text(notebook("old"))
     (folder / "01_b.ipynb").write_text(notebook("other"))
-    (folder / "digits.csv").write_text("1,2\n")
+    (folder / "pictures" / ".cache").mkdir(parents=True)
+    (folder / "pictures" / ".cache" / "x").write_text("not a part of the course")
+    (folder / "pictures" / "line.svg").write_text("<svg/>")
     return folder
 
 
 def test_a_new_folder_gets_every_lesson_byte_for_byte(lessons: Path, tmp_path: Path) -> None:
     mine = tmp_path / "deep" / "mine"
     done = seed(mine, lessons=lessons)
-    assert done.added == ["00_a.ipynb", "01_b.ipynb", "digits.csv"]
+    assert done.added == ["00_a.ipynb", "01_b.ipynb", "pictures/line.svg"]
     for name in done.added:
         assert (mine / name).read_bytes() == (lessons / name).read_bytes()
 
@@ -44,10 +46,10 @@ def test_a_new_folder_gets_every_lesson_byte_for_byte(lessons: Path, tmp_path: P
 def test_a_second_run_changes_nothing(lessons: Path, tmp_path: Path) -> None:
     mine = tmp_path / "mine"
     seed(mine, lessons=lessons)
-    before = {path: path.stat().st_mtime_ns for path in mine.glob("[!.]*")}
+    before = {path: path.stat().st_mtime_ns for path in mine.rglob("[!.]*.*") if ".grader" not in path.parts}
     done = seed(mine, lessons=lessons)
     assert (done.added, done.refreshed, done.kept, done.beside) == ([], [], [], {})
-    assert before == {path: path.stat().st_mtime_ns for path in mine.glob("[!.]*")}
+    assert before == {path: path.stat().st_mtime_ns for path in mine.rglob("[!.]*.*") if ".grader" not in path.parts}
 
 
 @pytest.mark.parametrize("ran_it", [False, True])

@@ -1,0 +1,64 @@
+"""What a person does in JupyterLab, by what they see: cells by their text, answers typed in, verdicts read."""
+
+from __future__ import annotations
+
+import re
+from pathlib import PurePosixPath
+from urllib.parse import urlsplit
+
+from playwright.sync_api import Locator, Page, expect
+
+__all__ = ["cell_with", "open_lesson", "retype", "run", "run_all_above"]
+
+# JupyterLab renders cells as they scroll into view, so look in the notebook that is on top only.
+NOTEBOOK = ".jp-NotebookPanel:not(.lm-mod-hidden)"
+
+
+def open_lesson(page: Page, url: str) -> None:
+    """Open the address and wait until the notebook is on top, shown, and its kernel idle."""
+    page.goto(url)
+    tab = page.locator("#jp-main-dock-panel .lm-TabBar-tab.lm-mod-current")
+    expect(tab).to_contain_text(PurePosixPath(urlsplit(url).path).name)
+    page.wait_for_selector(f"{NOTEBOOK} .jp-Notebook .jp-Cell")
+    expect(page.locator(f"{NOTEBOOK} .jp-Notebook-ExecutionIndicator[data-status=idle]")).to_be_visible()
+
+
+def cell_with(page: Page, text: str) -> Locator:
+    """The first code cell whose text holds `text`, scrolled into view."""
+    cell = page.locator(f"{NOTEBOOK} .jp-CodeCell", has=page.locator(".cm-content", has_text=text)).first
+    notebook = page.locator(f"{NOTEBOOK} .jp-WindowedPanel-outer")
+    for _ in range(200):
+        if cell.count():
+            cell.scroll_into_view_if_needed()
+            return cell
+        notebook.hover()
+        page.mouse.wheel(0, 500)
+        page.wait_for_timeout(50)
+    raise AssertionError(f"no cell with {text!r} in the notebook")
+
+
+def retype(page: Page, cell: Locator, text: str) -> None:
+    """Replace the whole text of a cell, as with select all and paste."""
+    cell.locator(".cm-content").click()
+    page.keyboard.press("Control+a")
+    page.keyboard.insert_text(text)
+
+
+def run(page: Page, cell: Locator) -> Locator:
+    """Run one cell with the keyboard and wait until its number has moved on; returns its outputs."""
+    prompt = cell.locator(".jp-InputPrompt")
+    before = prompt.inner_text()
+    cell.locator(".cm-content").click()
+    page.keyboard.press("Control+Enter")
+    expect(prompt).not_to_have_text(before)
+    expect(prompt).to_have_text(re.compile(r"^\[\d+\]:$"))
+    return cell.locator(".jp-OutputArea-output")
+
+
+def run_all_above(page: Page, cell: Locator) -> None:
+    """Menu Run > Run All Above Selected Cell, and wait for the kernel to be idle."""
+    cell.locator(".cm-content").click()
+    page.get_by_role("menuitem", name="Run", exact=True).click()
+    page.get_by_role("menuitem", name="Run All Above Selected Cell").click()
+    expect(page.locator(f"{NOTEBOOK} .jp-InputPrompt", has_text="[*]")).to_have_count(0)
+    expect(page.locator(f"{NOTEBOOK} .jp-Notebook-ExecutionIndicator[data-status=idle]")).to_be_visible()
