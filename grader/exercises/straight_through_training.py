@@ -199,7 +199,7 @@ _spoilt(
     "seed_ignored",
     "Every seed gives the same numbers: `seed` never reaches the generator.",
     "manual_seed(seed)",
-    "manual_seed(0)",
+    "manual_seed(42)",
 )
 _spoilt(
     "steps_ignored",
