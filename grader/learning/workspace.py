@@ -24,7 +24,7 @@ _STATE = Path(".grader") / "lessons.json"
 
 @dataclass(slots=True)
 class Seeding:
-    """What `seed` did, as names below the folder; `beside` maps an edited lesson to the new version put next to it."""
+    """What `seed` did, as names below the folder; `beside` maps an edited lesson to its new version."""
 
     added: list[str] = field(default_factory=list)
     refreshed: list[str] = field(default_factory=list)

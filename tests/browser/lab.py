@@ -1,4 +1,4 @@
-"""What a person does in JupyterLab, by what they see: cells by their text, answers typed in, verdicts read."""
+"""What a person does in JupyterLab, by what they see: cells by text, answers typed in, verdicts read."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from playwright.sync_api import Locator, Page, expect
 
-__all__ = ["cell_with", "open_lesson", "retype", "run", "run_all_above"]
+__all__ = ["NOTEBOOK", "cell_with", "open_lesson", "retype", "run", "run_all_above"]
 
 # JupyterLab renders cells as they scroll into view, so look in the notebook that is on top only.
 NOTEBOOK = ".jp-NotebookPanel:not(.lm-mod-hidden)"

@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 import grader.exercises
-from tests.browser.lab import cell_with, open_lesson, retype, run, run_all_above
+from tests.browser.lab import NOTEBOOK, cell_with, open_lesson, retype, run, run_all_above
 from tests.jupyterlab import Course
 
 pytestmark = pytest.mark.browser
@@ -29,7 +29,9 @@ class MyReLU(Function):
 RIGHT = NO_UPSTREAM.replace("return (x > 0).to(x.dtype)", "return g * (x > 0)")
 
 
-def test_it_opens_on_lesson_00_and_asks_no_other_host(page: Page, course: Course, pictures: Path | None) -> None:
+def test_it_opens_on_lesson_00_and_asks_no_other_host(
+    page: Page, course: Course, pictures: Path | None
+) -> None:
     hosts: set[str | None] = set()
     page.on("request", lambda request: hosts.add(urlsplit(request.url).hostname))
     open_lesson(page, course.url)
@@ -42,7 +44,9 @@ def test_it_opens_on_lesson_00_and_asks_no_other_host(page: Page, course: Course
         page.screenshot(path=pictures / "lesson-00.png")
 
 
-def test_lesson_02_an_answer_typed_in_gets_its_verdict(page: Page, course: Course, pictures: Path | None) -> None:
+def test_lesson_02_an_answer_typed_in_gets_its_verdict(
+    page: Page, course: Course, pictures: Path | None
+) -> None:
     relu = grader.exercises.get("relu")
     open_lesson(page, course.lesson("02_relu.ipynb"))
     answer = cell_with(page, "class MyReLU")
@@ -69,10 +73,10 @@ def test_lesson_02_an_answer_typed_in_gets_its_verdict(page: Page, course: Cours
 
 def test_work_is_saved_and_still_there_on_coming_back(page: Page, course: Course) -> None:
     open_lesson(page, course.url)
-    first = page.locator(".jp-NotebookPanel:not(.lm-mod-hidden) .jp-CodeCell").first
+    first = page.locator(f"{NOTEBOOK} .jp-CodeCell").first
     retype(page, first, "print('my own note')")
     page.keyboard.press("Control+s")
     expect(page.locator(".lm-TabBar-tab.lm-mod-current.jp-mod-dirty")).to_have_count(0)
     page.reload()
     open_lesson(page, course.url)
-    expect(page.locator(".jp-NotebookPanel:not(.lm-mod-hidden) .jp-CodeCell").first).to_contain_text("my own note")
+    expect(page.locator(f"{NOTEBOOK} .jp-CodeCell").first).to_contain_text("my own note")
