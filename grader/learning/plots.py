@@ -13,7 +13,6 @@ from typing import Any
 import matplotlib as mpl
 import matplotlib.pyplot as plt
 import numpy as np
-from cycler import cycler
 from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
@@ -34,7 +33,7 @@ _STYLE: Any = {
     "axes.edgecolor": TEXT,
     "axes.labelcolor": TEXT,
     "axes.linewidth": 0.6,
-    "axes.prop_cycle": cycler(color=COLORS),
+    "axes.prop_cycle": mpl.rcsetup.cycler(color=COLORS),
     "axes.spines.right": False,
     "axes.spines.top": False,
     "axes.titlesize": 11,
@@ -95,8 +94,11 @@ def figure(
 
 @cache
 def _load_backend() -> None:
-    """Load the backend before any rc_context: Jupyter's turns interactive mode on when it loads, and a context would
-    undo that on leaving, so that only a notebook's first figure were shown."""
+    """Load the backend before any rc_context.
+
+    Jupyter's turns interactive mode on when it loads, and a context would undo that on leaving: only a notebook's
+    first figure would be shown.
+    """
     plt.switch_backend(mpl.get_backend())
 
 

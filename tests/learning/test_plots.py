@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import importlib
 import io
+import os
+import subprocess
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import matplotlib
@@ -18,6 +22,7 @@ from matplotlib.figure import Figure
 
 from grader.learning.plots import COLORS, TEXT, chain, figure, heat
 
+ROOT = Path(__file__).parents[2]
 PAGES = ("#ffffff", "#111111")
 
 
@@ -78,6 +83,14 @@ def test_global_settings_stay() -> None:
     before = dict(matplotlib.rcParams)
     figure(columns=2)
     assert dict(matplotlib.rcParams) == before
+
+
+def test_first_figure_leaves_a_notebook_interactive() -> None:
+    """Else Jupyter shows no later figure."""
+    code = "from grader.learning.plots import figure, plt; figure(); print(plt.isinteractive())"
+    env = {**os.environ, "MPLBACKEND": "module://matplotlib_inline.backend_inline", "PYTHONPATH": str(ROOT)}
+    done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[0] == "True"
 
 
 def test_axes_as_subplots_gives_them() -> None:
