@@ -32,7 +32,7 @@ from grader import check, explain, hint, progress
 from grader.learning.plots import COLORS, TEXT, figure
 
 # %% [markdown]
-# ## Three ReLUs, one of which does not learn
+# ## One function, three ways to write it
 #
 # Here are three ways to write ReLU with PyTorch's own operations. Their outputs are the same for every input there is.
 
@@ -71,7 +71,7 @@ ax.legend(loc="center right")
 fig.show()
 
 # %% [markdown]
-# The picture shows the output over 40 steps: with `maximum` and `clamp` it climbs to 1, one of them a step's half
+# The picture shows the output over 40 steps: with `maximum` and `clamp` it climbs to 1, `clamp` half a step
 # ahead; with `torch.relu` it stays at 0 for ever.
 #
 # The outputs were the same. So it is the backward that differs, and there is just one place where it can: at 0.
@@ -104,8 +104,8 @@ for slope in (0, 0.25, 0.5, 0.75, 1):
     left.plot(xs, slope * xs, color=COLORS[1], linewidth=1, alpha=0.8)
 left.plot(xs, xs.relu(), color=COLORS[0], linewidth=3)
 left.plot(0, 0, "o", color=COLORS[1], markersize=7)
-left.annotate("lines that touch at 0\nand never rise above", (-0.8, -0.62), (-1.45, 0.62), color=COLORS[1],
-              arrowprops={"arrowstyle": "->", "color": COLORS[1]})
+left.annotate("lines that touch at 0\nand lie nowhere above", (-0.62, -0.47), (0.2, -0.85), color=COLORS[1],
+              arrowprops={"arrowstyle": "->", "color": COLORS[1], "connectionstyle": "arc3,rad=-0.2"})
 left.text(0.72, 1.12, "relu(x)", color=COLORS[0], ha="right", weight="bold")
 left.set(title="ReLU and its subgradients at the kink", xlabel="x", ylim=(-1.1, 1.5))
 
@@ -251,9 +251,10 @@ for name, f in (("torch.relu", torch.relu), ("ThriftyReLU", ThriftyReLU.apply)):
 # The gradient of the *skip connection* is gone for $x < 0$, although that branch has no ReLU in it. No error, no warning.
 #
 # ```text
-#                  ┌──── relu ────┐
-#         x ───────┤              (+)────── y        backward:  (+) has slope 1 towards both sides,
-#                  └──── skip ────┘                             so it hands ONE tensor g to both
+#              ┌──── relu ────┐                                  ┌──── relu <───┐
+#       x ─────┤              + ───── y             grad of x <───┤              + <───── g
+#              └──── skip ────┘                                  └──── skip <───┘
+#           forward                                 backward:  both branches get the SAME tensor g
 # ```
 #
 # The derivative of a sum is 1 towards each of its terms, so the backward of `+` has nothing to compute: it passes the
@@ -442,8 +443,8 @@ grade("clamp", Clamp)
 # %% [markdown]
 # ## What to save, and what it costs
 #
-# Whatever forward saves stays in memory until backward has used it. In training that, not the weights, is what fills the
-# card. For $y = |x|$ or ReLU there are three candidates:
+# Whatever forward saves stays in memory until backward has used it. In training that is often what fills
+# the card, more than the weights. For $y = |x|$ or ReLU there are three candidates:
 #
 # | saved | it tells the pieces apart because | bytes per element (float32) |
 # |---|---|---|
@@ -539,8 +540,9 @@ places = {
     "between two layers  ": lambda act: lambda x: second(act(first(x))),
     "in a residual branch": lambda act: lambda x: second(x + act(first(x))),
 }
+keeps_y, keeps_mask = torch.relu, measured["torch.where(x > 0, x, 0)"]
 for place, use in places.items():
-    print(place, " keeps y:", extra_bytes(torch.relu, use), " keeps a mask:", extra_bytes(measured["torch.where(x > 0, x, 0)"], use))
+    print(place, " keeps y:", extra_bytes(keeps_y, use), "  keeps a mask:", extra_bytes(keeps_mask, use))
 
 # %% [markdown]
 # Between two layers, keeping the output costs *nothing*: the next linear layer keeps its input anyway, and that is the very
