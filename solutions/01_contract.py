@@ -101,7 +101,8 @@ vjp = g @ J
 
 # %%
 fig, axes = figure(columns=3, height=2.4, width=9, width_ratios=[3, 4, 4])
-for ax, matrix, title in zip(axes, [g[None], J, vjp[None]], ["upstream g", "Jacobian J", "g J: what backward returns"]):
+titles = ("upstream g", "Jacobian J", "g J: what backward returns")
+for ax, matrix, title in zip(axes, (g[None], J, vjp[None]), titles, strict=True):
     heat(ax, matrix, title, decimals=1, limit=6)
 axes[0].set_xlabel("outputs y")
 axes[1].set(xlabel="inputs x", ylabel="outputs y")
