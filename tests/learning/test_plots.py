@@ -87,7 +87,9 @@ def test_global_settings_stay() -> None:
 
 def test_first_figure_leaves_a_notebook_interactive() -> None:
     """Else Jupyter shows no later figure."""
-    code = "from grader.learning.plots import figure, plt; figure(); print(plt.isinteractive())"
+    cell = "from grader.learning.plots import figure, plt; figure(); print(plt.isinteractive())"
+    shell = "from IPython.core.interactiveshell import InteractiveShell as Shell; Shell.instance()"
+    code = f"{shell}.run_cell({cell!r})"
     env = {**os.environ, "MPLBACKEND": "module://matplotlib_inline.backend_inline", "PYTHONPATH": str(ROOT)}
     done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[0] == "True"
