@@ -24,7 +24,7 @@ def edited_inputs(bench: Bench) -> None:
 
 @check("edited_outputs", stage="contract", applies=is_differentiable)
 def edited_outputs(bench: Bench) -> None:
-    """Catches ctx.y = y: the same as edited_inputs for the output."""
+    """Catches ctx.y = y: the same as edited_inputs for the output. Cannot see state that does not depend on it."""
     _after_edit(bench, "edit_outputs", "the output")
 
 
