@@ -96,8 +96,8 @@ def figure(
 def _load_backend() -> None:
     """Load the backend before any rc_context.
 
-    Jupyter's turns interactive mode on when it loads, and a context would undo that on leaving: only the first
-    figure of a notebook would be shown.
+    Jupyter's turns interactive mode on when it loads, and a context would undo that on leaving: only the
+    first figure of a notebook would be shown.
     """
     plt.switch_backend(mpl.get_backend())
 
