@@ -20,7 +20,7 @@ from grader.exercise import Exercise, Misconception
 from grader.local import LocalSubject
 from grader.subject import Observation, Probe, Subject
 
-__all__ = ["behaviour", "diagnosis", "same_behaviour"]
+__all__ = ["behaviour", "diagnosis", "right_behaviour", "same_behaviour"]
 
 Behaviour = list[tuple[Any, ...]]
 

@@ -17,7 +17,17 @@ from grader.inputs import Inputs
 if TYPE_CHECKING:
     from grader.contract.check import Check
 
-__all__ = ["Contract", "Exercise", "Implementation", "Misconception", "Reference", "SecondOrder", "Variant"]
+__all__ = [
+    "Args",
+    "Contract",
+    "Exercise",
+    "Implementation",
+    "Misconception",
+    "Reference",
+    "SecondOrder",
+    "Variant",
+    "by_id",
+]
 
 Args = tuple[Any, ...]
 Thing = TypeVar("Thing")

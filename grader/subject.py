@@ -12,7 +12,18 @@ from typing import Any, Literal, Protocol
 
 from torch import Tensor
 
-__all__ = ["Facts", "Failure", "Layout", "Observation", "Probe", "Returned", "Subject", "edited"]
+__all__ = [
+    "Args",
+    "Facts",
+    "Failure",
+    "Grads",
+    "Layout",
+    "Observation",
+    "Probe",
+    "Returned",
+    "Subject",
+    "edited",
+]
 
 Args = tuple[Any, ...]
 Grads = tuple[Tensor | None, ...]

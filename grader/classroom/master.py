@@ -20,7 +20,7 @@ from nbgrader.api import Gradebook, MissingEntry
 from grader.classroom.folder import ClassFolder
 from grader.errors import GraderError
 
-__all__ = ["Master", "load_master"]
+__all__ = ["Master", "grade_id", "is_test", "load_master"]
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from traitlets.config import Config, PyFileConfigLoader
 from grader.classroom.folder import ClassFolder
 from grader.errors import GraderError
 
-__all__ = ["config_text", "configure", "find_alembic", "load_config"]
+__all__ = ["config_text", "configure", "find_alembic", "load_config", "setting"]
 
 TEMPLATE = '''\
 """Settings of this class, read by `grader grade` and by every nbgrader command started in this folder.

@@ -21,7 +21,18 @@ from grader.subject import Args, Failure, Grads, Layout, Observation, Probe, Sub
 if TYPE_CHECKING:
     from grader.exercise import Contract, Exercise
 
-__all__ = ["Bench", "Check", "Failed", "Stage", "check"]
+__all__ = [
+    "Bench",
+    "Check",
+    "Failed",
+    "Stage",
+    "cast",
+    "check",
+    "difference",
+    "failure_text",
+    "must_reveal",
+    "short",
+]
 
 Stage = Literal["forward", "gradient", "contract", "value"]
 
