@@ -8,7 +8,7 @@ from grader.contract import CHECKS
 from grader.contract.check import Bench, Check, Failed
 from grader.errors import IllPosedTest
 from grader.exercise import Exercise
-from grader.guard import TimeLimit, time_limit, torch_unpatched
+from grader.guard import TimeLimit, one_thread, time_limit, torch_unpatched
 from grader.report import Finding, Report
 from grader.subject import Failure, Probe, Subject
 
@@ -112,9 +112,10 @@ def judge(exercise: Exercise, subject: Subject, seed: int = PUBLIC_SEED, *, diag
     """The full verdict on a subject: checks, points and, where it failed, the diagnosis."""
     from grader.diagnosis import diagnosis
 
-    outcome = run_checks(exercise, subject, seed)
-    passed = not outcome.failed and outcome.complete
-    known = diagnosis(exercise, subject, outcome.failed, seed) if diagnose and not passed and outcome.started else ()
+    with one_thread():
+        outcome = run_checks(exercise, subject, seed)
+        passed = not outcome.failed and outcome.complete
+        known = diagnosis(exercise, subject, outcome.failed, seed) if diagnose and not passed and outcome.started else ()
     return Report(
         exercise=exercise.id,
         title=exercise.title,

@@ -107,7 +107,11 @@ def guarded() -> Iterator[Seen]:
 
 @contextlib.contextmanager
 def time_limit(seconds: float | None) -> Iterator[None]:
-    """Raise TimeLimit in the block after `seconds`. Does nothing off the main thread or where there is no SIGALRM."""
+    """Raise TimeLimit in the block after `seconds` of processor time, or five times that on the clock.
+
+    Processor time, so that a busy machine turns no right answer into an endless loop; the clock, for code that waits.
+    Does nothing off the main thread or where there are no interval timers.
+    """
     usable = hasattr(signal, "setitimer") and threading.current_thread() is threading.main_thread()
     if seconds is None or not usable:
         yield
@@ -116,13 +120,27 @@ def time_limit(seconds: float | None) -> Iterator[None]:
     def ring(_number: int, _frame: FrameType | None) -> None:
         raise TimeLimit(f"no answer after {seconds:g} s")
 
-    previous = signal.signal(signal.SIGALRM, ring)
-    signal.setitimer(signal.ITIMER_REAL, seconds, 0.5)
+    alarms = ((signal.SIGPROF, signal.ITIMER_PROF, seconds), (signal.SIGALRM, signal.ITIMER_REAL, 5 * seconds))
+    previous = [signal.signal(number, ring) for number, _, _ in alarms]
+    for _, timer, after in alarms:
+        signal.setitimer(timer, after, 0.5)
     try:
         yield
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, previous)
+        for (number, timer, _), handler in zip(alarms, previous, strict=True):
+            signal.setitimer(timer, 0)
+            signal.signal(number, handler)
+
+
+@contextlib.contextmanager
+def one_thread() -> Iterator[None]:
+    """Run torch on one thread: the tensors are tiny, and waiting for other threads costs more than they bring."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
 def describe(error: BaseException, stage: str) -> Failure:

@@ -17,6 +17,8 @@ CHECKS: tuple[Check, ...] = (
     gradients.surrogate,
     gradients.kinks,
     upstream.upstream_linearity,
+    values.forward_elsewhere,
+    gradients.vjp_elsewhere,
     values.no_grad,
     values.inputs_untouched,
     upstream.upstream_untouched,

@@ -109,10 +109,19 @@ class Bench:
         make = self.exercise.inputs.small if small and self.exercise.inputs.small else self.exercise.inputs.generic
         return make(self.draw(f"generic {salt}"))
 
-    def samples(self, *, edges: bool = True, repeats: int = 2) -> Iterator[Sample]:
-        """Several honest samples: `repeats` generic ones, the variants and the edges."""
-        for k in range(repeats):
+    def ordinary(self) -> Iterator[Sample]:
+        """Two honest samples."""
+        for k in range(2):
             yield Sample("an ordinary input", self.generic(str(k)))
+
+    def others(self) -> Iterator[Sample]:
+        """The variants (other arguments, ranks, broadcastings) and the edges (0-d, one element, empty)."""
+        yield from self.exercise.inputs.variants(self.draw("variants"))
+        yield from self.exercise.inputs.edges(self.draw("edges"))
+
+    def samples(self, *, edges: bool = True) -> Iterator[Sample]:
+        """Ordinary samples, variants and, if asked for, edges."""
+        yield from self.ordinary()
         yield from self.exercise.inputs.variants(self.draw("variants"))
         if edges:
             yield from self.exercise.inputs.edges(self.draw("edges"))

@@ -10,6 +10,7 @@ from torch import Tensor
 from grader.contract.check import Bench, Failed, check, difference, must_reveal
 from grader.contract.proxy import SubjectFailed, proxied
 from grader.contract.values import is_differentiable
+from grader.inputs import Sample
 from grader.subject import Probe
 
 if TYPE_CHECKING:
@@ -42,21 +43,32 @@ def differentiable(bench: Bench) -> None:
 
 @check("vjp", stage="gradient", applies=is_differentiable)
 def vjp(bench: Bench) -> None:
-    """Catches wrong gradients with a random upstream gradient, over other arguments, ranks and edge shapes. An all-ones
-    upstream would accept 1 for g, zeros for softmax and any permutation of g. Stays away from kinks."""
-    some = False
-    for sample in bench.samples():
-        upstream = bench.upstream(sample.args, sample.name)
-        right = bench.right_grads(sample.args, upstream)
-        some = some or any(g is not None and bool((g != 0).any()) for g in right)
-        seen = bench.observe(Probe(sample.args, upstream=(upstream,)), where=sample.name)
-        bench.compare(
-            seen.grads[0],
-            right,
-            where=sample.name,
-            look="your backward: which formula, of which saved tensor, times what?",
-        )
-    must_reveal(some, "every expected gradient is zero")
+    """Catches wrong gradients with a random upstream gradient on ordinary inputs. An all-ones upstream would accept 1 for
+    g, zeros for softmax and any permutation of g. Stays away from kinks."""
+    some = [_compare_vjp(bench, sample) for sample in bench.ordinary()]
+    must_reveal(any(some), "every expected gradient is zero")
+
+
+@check("vjp_elsewhere", stage="contract", applies=is_differentiable)
+def vjp_elsewhere(bench: Bench) -> None:
+    """Catches gradients that are right on ordinary inputs only: other arguments, ranks and broadcastings, 0-d, one-element
+    and empty tensors. Stays away from kinks."""
+    for sample in bench.others():
+        _compare_vjp(bench, sample)
+
+
+def _compare_vjp(bench: Bench, sample: Sample) -> bool:
+    """Fail where the gradients differ; whether any right one is not zero."""
+    upstream = bench.upstream(sample.args, sample.name)
+    right = bench.right_grads(sample.args, upstream)
+    seen = bench.observe(Probe(sample.args, upstream=(upstream,)), where=sample.name)
+    bench.compare(
+        seen.grads[0],
+        right,
+        where=sample.name,
+        look="your backward: which formula, of which saved tensor, times what?",
+    )
+    return any(g is not None and bool((g != 0).any()) for g in right)
 
 
 @check("gradcheck", stage="gradient", applies=has_true_gradient)

@@ -13,7 +13,7 @@ from grader.subject import Args, Probe, Returned
 def returned_gradients(bench: Bench) -> None:
     """Catches a wrong number of gradients, a gradient for an argument that is no tensor, and, where the exercise asks for
     it, shapes the engine had to reduce. Extra trailing None are legal. Sees the structure only, not the values."""
-    for sample in bench.samples(edges=False, repeats=1):
+    for sample in bench.samples(edges=False):
         seen = bench.observe(Probe(sample.args, upstream=(bench.upstream(sample.args),)), where=sample.name)
         for returned in seen.returned:
             _check_one(returned, sample.args, bench.contract.returned_shapes)

@@ -35,9 +35,17 @@ def _compare_forward(bench: Bench, sample: Sample, *, tolerance: float | None = 
 
 @check("forward", stage="forward", applies=is_differentiable)
 def forward(bench: Bench) -> None:
-    """Catches a forward whose value, shape or dtype differs from the reference on ordinary inputs, other arguments, other
-    ranks, 0-d, one-element and empty tensors. Cannot see the gradient."""
-    for sample in bench.samples():
+    """Catches a forward whose value, shape or dtype differs from the reference on ordinary inputs. Cannot see the
+    gradient."""
+    for sample in bench.ordinary():
+        _compare_forward(bench, sample)
+
+
+@check("forward_elsewhere", stage="contract", applies=is_differentiable)
+def forward_elsewhere(bench: Bench) -> None:
+    """Catches a forward that is right on ordinary inputs only: other arguments, other ranks, 0-d, one-element and empty
+    tensors. Cannot see the gradient."""
+    for sample in bench.others():
         _compare_forward(bench, sample)
 
 
@@ -110,7 +118,7 @@ def _returned_dtypes(bench: Bench, returned: tuple[object, ...], args: tuple[obj
 def inputs_untouched(bench: Bench) -> None:
     """Catches a forward or backward that changes the caller's tensors in place without saying so (mark_dirty). Cannot see
     a write that puts the same value back."""
-    for sample in bench.samples(edges=False, repeats=1):
+    for sample in bench.samples(edges=False):
         for probe in (Probe(sample.args), Probe(sample.args, upstream=(bench.upstream(sample.args),))):
             if bench.observe(probe, where=sample.name).facts.inputs_edited:
                 raise Failed(
