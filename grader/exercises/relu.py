@@ -249,6 +249,64 @@ class InputOverwritten(Function):
         return grad_output * mask
 
 
+@relu.misconception(
+    "nothing_without_grad",
+    "When no gradient is asked for, in evaluation say, your forward returns nothing: its return stands "
+    "inside an `if`. The value is needed always; what to save may depend on who asks.",
+)
+class NothingWithoutGrad(Function):
+    @staticmethod
+    def forward(ctx, x):
+        if ctx.needs_input_grad[0]:
+            ctx.save_for_backward(x)
+            return x.clamp(min=0)
+        return None
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (x,) = ctx.saved_tensors
+        return grad_output * (x > 0)
+
+
+@relu.misconception(
+    "elements_left_open",
+    "You fill in the gradient where x is positive and leave the other elements as they were when the tensor "
+    "was made. Blocked elements have a gradient too, and its value is known.",
+)
+class ElementsLeftOpen(Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x.clamp(min=0)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (x,) = ctx.saved_tensors
+        # Stands for torch.empty_like, whose content is different each time.
+        grad_input = torch.full_like(grad_output, float("nan"))
+        grad_input[x > 0] = grad_output[x > 0]
+        return grad_input
+
+
+@relu.misconception(
+    "marked_dirty_not_returned",
+    "You change x in place, tell autograd so, and then return a copy. A tensor marked dirty must be the one "
+    "returned; and here x was not to be changed at all.",
+)
+class MarkedDirtyNotReturned(Function):
+    @staticmethod
+    def forward(ctx, x):
+        x.clamp_(min=0)
+        ctx.mark_dirty(x)
+        ctx.save_for_backward(x)
+        return x.clone()
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (y,) = ctx.saved_tensors
+        return grad_output * (y > 0)
+
+
 @relu.variant("save_input")
 class SaveInput(Function):
     @staticmethod
