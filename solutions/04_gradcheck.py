@@ -92,11 +92,12 @@ ax.legend()
 fig.show()
 
 # %% [markdown]
-# The picture shows two losses that both fall from 0.5 to about 0.02. The wrong one, `SigmoidA`, even ends a little lower.
+# The picture shows two losses that both fall from 0.5 to about 0.02. `SigmoidA`, which lost the factor $y$, takes a
+# bumpier road, and even ends a little lower.
 #
-# A wrong gradient need not stop training. It points roughly downhill, the optimizer forgives a lot, and what is
-# lost (a few points of accuracy, a run that diverges in the third week) is blamed on something else. **A falling loss
-# is no evidence for a gradient.** The next cell is, and it takes a few milliseconds:
+# A wrong gradient need not stop training. It points roughly downhill, and the optimizer forgives a lot. Seen alone, the
+# blue curve would make you try a smaller learning rate, not read your backward. **A falling loss is no evidence for a
+# gradient.** The next cell is, and it takes a few milliseconds:
 
 # %%
 x = torch.randn(5, dtype=torch.float64, requires_grad=True)
@@ -157,9 +158,9 @@ fig.show()
 
 # %% [markdown]
 # Each curve in the picture is a V: to the right the step is too long, to the left rounding takes over. In float64 the
-# central difference reaches about ten right digits near $\varepsilon = 10^{-5}$; at $10^{-6}$ it still has nine or so. In
-# float32 the tip of the V lies near $10^{-2}$ with four digits at best, and at $10^{-6}$ nothing is left: the measured
-# slope is off by several percent.
+# central difference reaches ten digits or more near $\varepsilon = 10^{-5}$, and nearly as many at $10^{-6}$. In float32
+# the tip of the V lies near $10^{-2}$ with four or five digits, and at $10^{-6}$ two are left at best: the measured slope
+# is off by about a percent.
 #
 # That is where two customs come from: **gradients are checked in float64, with $\varepsilon = 10^{-6}$.**
 #
@@ -169,7 +170,7 @@ fig.show()
 
 # %%
 def numerical_gradient(f, x, eps=1e-6):
-    """The gradient of f at the vector x by central differences, for an f with a single number as its output."""
+    """The gradient of f at the vector x by central differences; the output of f is a single number."""
     slopes = torch.zeros_like(x)
     for j in range(len(x)):
         step = torch.zeros_like(x)
@@ -208,7 +209,7 @@ print(3 * x**2)
 
 # %% nbgrader={"grade": false, "grade_id": "numerical_vjp", "locked": false, "schema_version": 3, "solution": true}
 def numerical_vjp(f, x, g, eps):
-    """g^T J of f at x: entry j is the sum over outputs of g * (f(x + eps e_j) - f(x - eps e_j)) / (2 eps)."""
+    """g^T J of f at x: entry j sums g * (f(x + eps e_j) - f(x - eps e_j)) / (2 eps) over the outputs."""
     # TODO numerical_vjp: one step for each element of x, in a tensor of x's shape
     ### BEGIN SOLUTION
     result = torch.zeros(x.numel(), dtype=x.dtype)
@@ -340,7 +341,8 @@ grade("my_gradcheck", my_gradcheck)
 
 # %%
 try:
-    gradcheck(SigmoidA.apply, (torch.tensor([-1.0, 0.0, 1.0], dtype=torch.float64, requires_grad=True),))
+    x = torch.tensor([-1.0, 0.0, 1.0], dtype=torch.float64, requires_grad=True)
+    gradcheck(SigmoidA.apply, (x,))
 except RuntimeError as error:
     print(error)
 
@@ -374,13 +376,14 @@ left.plot(at, at, "s", color=COLORS[2], markersize=7)
 left.text(at - 0.1, at + 0.12, "x", color=COLORS[2], ha="right", weight="bold")
 left.text(-1.9, 0.95, "measured slope 0.65", color=COLORS[1])
 left.text(0.95, 0.62, "true slope 1", color=COLORS[0])
-left.set(title="The chord reaches over the kink", xlabel="x in units of ε = 1e-6", ylabel="relu(x)")
+left.set(title="The chord reaches over the kink", xlabel="x in units of ε = 1e-6")
 
 slope = ((z + eps).relu() - (z - eps).relu()) / (2 * eps)
 right.plot(z, slope, color=COLORS[1], linewidth=2, label="measured")
-right.plot(z, (z > 0).float(), color=COLORS[0], linewidth=2, linestyle="--", drawstyle="steps-mid", label="backward")
+right.plot(z, (z > 0).float(), "--", color=COLORS[0], linewidth=2, label="backward")
 right.axvspan(-1, 1, color=TEXT, alpha=0.15, linewidth=0)
-right.set(title="Within ε of the kink the two disagree", xlabel="x in units of ε = 1e-6", yticks=[0, 0.5, 1])
+right.set(title="Within ε of the kink the two disagree", xlabel="x in units of ε = 1e-6")
+right.set_yticks([0, 0.5, 1])
 right.legend(loc="upper left")
 fig.show()
 
@@ -419,12 +422,14 @@ def says(fn, *inputs):
 identity_relu = wired(torch.relu, lambda g, x: g)
 half_clamp = wired(lambda x: x.clamp(-1, 1), lambda g, x: g * (x < 1))
 no_transpose = wired(torch.matmul, lambda g, A, B: (g @ B, A.T @ g))
-mean_mul = wired(torch.mul, lambda g, a, b: (g * b, (g * a).mean(0) if g.dim() > b.dim() else g * a))
-symmetric = torch.tensor([[2.0, 1.0], [1.0, 3.0]])
-print("ReLU that passes all of g, on torch.rand(4):     ", says(identity_relu, torch.rand(4) + 0.1))
-print("clamp that forgets -1, on [-0.5, 0.5, 2]:        ", says(half_clamp, torch.tensor([-0.5, 0.5, 2.0])))
-print("A @ B without a transpose, on a symmetric B:     ", says(no_transpose, torch.randn(2, 2), symmetric))
-print("a * b with mean for sum, on two (3, 4) factors:  ", says(mean_mul, torch.randn(3, 4), torch.randn(3, 4)))
+mean_mul = wired(torch.mul, lambda g, a, b: (g * b, (g * a).mean(0) if b.dim() == 1 else g * a))
+
+some, symmetric = torch.tensor([-0.5, 0.5, 2.0]), torch.tensor([[2.0, 1.0], [1.0, 3.0]])
+a, b = torch.randn(2, 3, 4)
+print("ReLU that passes all of g, on positive x:  ", says(identity_relu, torch.rand(4) + 0.1))
+print("clamp that forgets -1, on [-0.5, 0.5, 2]:  ", says(half_clamp, some))
+print("A @ B, no transpose, on a symmetric B:     ", says(no_transpose, a[:2, :2], symmetric))
+print("a * b, mean for sum, on two (3, 4) factors:", says(mean_mul, a, b))
 
 # %% [markdown]
 # Four times `True`. Nothing is wrong with gradcheck; the inputs did not visit the place where the backward is wrong.
@@ -454,7 +459,7 @@ print("a * b with mean for sum, on two (3, 4) factors:  ", says(mean_mul, torch.
 
 # %% nbgrader={"grade": false, "grade_id": "choose_inputs", "locked": false, "schema_version": 3, "solution": true}
 def choose_inputs(op):
-    """A tuple of float64 tensors on which wrong backwards of op ("relu", "clamp", "mul" or "matmul") show."""
+    """A tuple of float64 tensors on which wrong backwards of op show: relu, clamp, mul or matmul."""
     # TODO choose_inputs: a tuple of tensors for each of the four
     ### BEGIN SOLUTION
     pieces = torch.tensor([-2.5, -1.4, -0.6, 0.3, 0.8, 1.7], dtype=torch.float64)
@@ -463,7 +468,7 @@ def choose_inputs(op):
         return (pieces,)
     if op == "mul":
         return pieces[:3].reshape(3, 1), row
-    return pieces.reshape(2, 3), torch.outer(pieces[2:5], row) + torch.eye(3, 4, dtype=torch.float64)
+    return pieces.reshape(2, 3), torch.outer(pieces[2:5], row)
     ### END SOLUTION
 
 # %% nbgrader={"grade": true, "grade_id": "test_choose_inputs", "locked": true, "points": 4, "schema_version": 3, "solution": false}
@@ -516,20 +521,27 @@ for name, fn in squares.items():
 # %%
 x = torch.tensor([[1.0, -2.0, 3.0], [0.5, 2.5, -1.5]], dtype=torch.float64, requires_grad=True)
 
-def grad(fn, g):
-    return torch.autograd.grad(fn(x), x, g)[0].detach()
+def grad(name, g):
+    return torch.autograd.grad(squares[name](x), x, g)[0]
 
-g = torch.full((2, 3), 5.0, dtype=torch.float64)
-print("clipped,     g = 5 everywhere:  is", grad(squares["clipped"], g)[0].tolist(), "should be", (2 * x * g)[0].tolist())
-g = torch.full((2, 3), 5.0, dtype=torch.float64)
-grad(squares["scratch"], g)
-print("scratch,     the caller's g afterwards:", g[0].tolist())
-g = torch.arange(6, dtype=torch.float64).reshape(3, 2).T
-print("raw_storage, a transposed g:  right?", torch.equal(grad(squares["raw_storage"], g), 2 * x * g))
-print("single,      relative error:", f"{(grad(squares['single'], g * 0.1) / (0.2 * x * g) - 1).nan_to_num().abs().max():.0e}",
-      "in float64, where 1e-16 is normal")
+five = torch.full((2, 3), 5.0, dtype=torch.float64)
+right = (2 * x * five).detach()
+print("clipped, g all 5: ", grad("clipped", five)[0].tolist(), "should be", right[0].tolist())
+
+print("scratch, g before:", five[0].tolist(), end=" ")
+grad("scratch", five)
+print("and after:", five[0].tolist())
+
+transposed = torch.arange(1.0, 7.0, dtype=torch.float64).reshape(3, 2).T
+right = (2 * x * transposed).detach()
+print("raw_storage:", grad("raw_storage", transposed)[0].tolist(), "should be", right[0].tolist())
+
+error = (grad("single", transposed * 0.1) / (right * 0.1) - 1).abs().max().item()
+print(f"single: relative error {error:.0e}, where 1e-16 is normal")
+
 y, _ = OnTheClass.apply(x), OnTheClass.apply(torch.zeros_like(x))
-print("OnTheClass,  two calls, then the first backward:", torch.autograd.grad(y.sum(), x)[0][0].tolist())
+(first,) = torch.autograd.grad(y.sum(), x)
+print("OnTheClass, two calls, then the first backward:", first[0].tolist())
 
 # %% [markdown]
 # | what goes wrong | why gradcheck does not notice | what to test instead |
@@ -618,32 +630,35 @@ grade("upstream_linear", upstream_linear)
 # %%
 def numerical_jacobian(f, x, eps=1e-6):
     steps = eps * torch.eye(x.numel(), dtype=x.dtype)
-    columns = [(f(x + s.reshape(x.shape)) - f(x - s.reshape(x.shape))).flatten() / (2 * eps) for s in steps]
-    return torch.stack(columns, dim=1).detach()
+    moves = [f(x + s.reshape(x.shape)) - f(x - s.reshape(x.shape)) for s in steps]
+    return torch.stack([m.flatten() / (2 * eps) for m in moves], dim=1).detach()
 
 def analytic_jacobian(f, x):
     x = x.detach().clone().requires_grad_()
     y = f(x)
-    units = torch.eye(y.numel(), dtype=y.dtype)
-    rows = [torch.autograd.grad(y, x, e.reshape(y.shape), retain_graph=True)[0].flatten() for e in units]
+    rows = []
+    for unit in torch.eye(y.numel(), dtype=y.dtype):
+        (row,) = torch.autograd.grad(y, x, unit.reshape(y.shape), retain_graph=True)
+        rows.append(row.flatten())
     return torch.stack(rows)
 
 def side_by_side(f, x, title):
     N, A = numerical_jacobian(f, x), analytic_jacobian(f, x)
     fig, axes = figure(columns=3, width=9, height=2.9)
     limit = max(N.abs().max(), A.abs().max()).item()
-    panels = {"N, measured": N.round(decimals=6), "A, asked": A, "A − N": (A - N).round(decimals=6)}
-    for ax, (name, matrix) in zip(axes, panels.items(), strict=True):
-        heat(ax, matrix, name, limit=limit)
+    panels = {"N, measured": N, "A, asked": A, "A − N": A - N}
+    for ax, (name, values) in zip(axes, panels.items(), strict=True):
+        heat(ax, values.round(decimals=6), name, limit=limit)
     axes[0].set(ylabel="output i", xlabel="input j")
     fig.suptitle(title)
     fig.show()
 
+# %%
 x = torch.tensor([0.5, -1.0, 0.8, -0.3], dtype=torch.float64)
-matrix = torch.tensor([[0.5, 1, 0, 0], [0, -1, 2, 0], [0.3, 0, 1, -1], [0, 0.5, 0, 2]], dtype=torch.float64)
+matrix = torch.tensor([[0.5, 1, 0, 0], [0, -1, 2, 0], [0.3, 0, 1, -1], [0, 0.5, 0, 2]]).double()
 side_by_side(wired(torch.exp, lambda g, x: g * x.exp() / 2), x, "An exp that lost a factor")
 side_by_side(wired(torch.exp, lambda g, x: x.exp()), x, "An exp that forgot the upstream gradient")
-side_by_side(wired(lambda x: matrix @ x, lambda g, x: matrix @ g), x, "A linear map without its transpose")
+side_by_side(wired(lambda x: matrix @ x, lambda g, x: matrix @ g), x, "A linear map, not transposed")
 
 # %% [markdown]
 # What the three rows of pictures show:
@@ -669,6 +684,9 @@ side_by_side(wired(lambda x: matrix @ x, lambda g, x: matrix @ g), x, "A linear 
 #
 # The order matters, because the definitions overlap: a transposed triangular matrix, or an elementwise backward that
 # forgets $g$, would also fit the last row. **The first name that fits is the answer.** In the exercise one always does.
+#
+# One step needs an idea: which $c$ should `factor` try? Not $A_{ij}/N_{ij}$, since most entries are $0/0$. Take the $c$
+# that brings $c\,N$ closest to $A$, over all entries together: $c = \sum_{ij} A_{ij} N_{ij} \big/ \sum_{ij} N_{ij}^2$.
 
 # %% [markdown]
 # ### Exercise `name_the_bug`: name the bug from its two Jacobians ★★☆
@@ -678,7 +696,7 @@ side_by_side(wired(lambda x: matrix @ x, lambda g, x: matrix @ g), x, "A linear 
 
 # %% nbgrader={"grade": false, "grade_id": "name_the_bug", "locked": false, "schema_version": 3, "solution": true}
 def name_the_bug(J_numeric, J_analytic):
-    """One of "ok", "sign", "factor", "transpose", "no-upstream", "mask": the first definition that fits."""
+    """The first name of the table that fits: ok, sign, factor, transpose, no-upstream or mask."""
     # TODO name_the_bug: go through the table from top to bottom
     ### BEGIN SOLUTION
     N, A = J_numeric, J_analytic
@@ -727,12 +745,13 @@ class BrokenTanh(Function):
         (y,) = ctx.saved_tensors
         return 1 - y * y
 
-side_by_side(BrokenTanh.apply, torch.tensor([0.5, -1.0, 0.8, -0.3], dtype=torch.float64), "BrokenTanh")
+side_by_side(BrokenTanh.apply, x, "BrokenTanh")
 
 # %% [markdown]
 # ### Exercise `fix_tanh`: repair a tanh ★☆☆
 #
-# Name the bug from the picture, then repair it. The forward is fine and stays.
+# Name the bug from the picture ($N$ is diagonal, $A$ has the same full row four times), then repair it. The forward
+# is fine and stays.
 #
 # Right means: the gradient of $\tanh$ for every shape and dtype, finite for $|x|$ up to 1000, and everything you know from
 # lesson 01 about `backward`.
@@ -807,14 +826,15 @@ class BrokenMul(Function):
         return g * b, g * a
 
 y = BrokenMul.apply(x, b)
+grads = BrokenMul.apply(x, b).grad_fn.apply(torch.ones_like(y))
 y.sum().backward()
 print("gradcheck:          ", gradcheck(BrokenMul.apply, (x, b)))
 print("shape of b:         ", tuple(b.shape))
 print("shape of b.grad:    ", tuple(b.grad.shape))
-print("what backward gave: ", tuple(BrokenMul.apply(x, b).grad_fn(torch.ones_like(y))[1].shape))
+print("what backward gave: ", tuple(grads[1].shape))
 
 # %% [markdown]
-# `.grad_fn(g)` calls the node itself, without the engine around it, and so shows what `backward` really returned: a
+# `grad_fn.apply(g)` calls the node itself, without the engine around it, and so shows what `backward` really returned: a
 # gradient eight times too large for $b$. On its way to `b.grad` the engine notices that the shape can be summed down to
 # the right one, and does so without a word.
 #
@@ -893,9 +913,9 @@ for name, fn in {"ReciprocalA": ReciprocalA.apply, "ReciprocalB": ReciprocalB.ap
     x = torch.tensor([2.0, -0.5], dtype=torch.float64, requires_grad=True)
     (first,) = torch.autograd.grad((fn(x) ** 2).sum(), x, create_graph=True)
     (second,) = torch.autograd.grad(first.sum(), x)
-    print(name)
-    print("  gradcheck     ", gradcheck(fn, (x,), raise_exception=False), "  first derivative ", first.tolist())
-    print("  gradgradcheck ", gradgradcheck(fn, (x,), raise_exception=False), "  second derivative", second.tolist())
+    print(f"{name}: gradcheck {gradcheck(fn, (x,), raise_exception=False)}, "
+          f"gradgradcheck {gradgradcheck(fn, (x,), raise_exception=False)}")
+    print("  first", first.tolist(), "second", second.tolist())
 print("should be", (-2 / x**3).tolist(), "and", (6 / x**4).tolist())
 
 # %% [markdown]
@@ -931,7 +951,8 @@ class BrokenNorm(Function):
         return g.unsqueeze(-1) * unit
 
 x = torch.tensor([[3.0, 4.0], [1.0, -2.0]], dtype=torch.float64, requires_grad=True)
-print("gradcheck:", gradcheck(BrokenNorm.apply, (x,)), "  gradgradcheck:", gradgradcheck(BrokenNorm.apply, (x,), raise_exception=False))
+print("gradcheck:    ", gradcheck(BrokenNorm.apply, (x,)))
+print("gradgradcheck:", gradgradcheck(BrokenNorm.apply, (x,), raise_exception=False))
 
 # %% [markdown]
 # ### Exercise `fix_norm`: repair a norm ★★☆

@@ -87,7 +87,7 @@ fix_mul = Exercise(
     checks=(reduces_added, reduces_stretched, reduces_the_first_factor),
     stages={"gradient": 0.5, "contract": 0.5},
     hints=(
-        "Print the shapes that y.grad_fn(g) gives for BrokenMul, next to the shapes of a and b.",
+        "Print the shapes that y.grad_fn.apply(g) gives for BrokenMul, next to the shapes of a and b.",
         "Broadcasting copied b along some dimensions. Each copy got a gradient, and the gradient of the "
         "original is their sum: over the added leading dimensions, and over those of size 1 that were "
         "stretched.",
