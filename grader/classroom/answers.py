@@ -1,4 +1,5 @@
-"""Answers as cells: the right one of a lesson, an exercise's variants and misconceptions, each able to stand alone."""
+"""Answers as cells: the right one of a lesson, an exercise's variants and misconceptions, each able to
+stand alone."""
 
 from __future__ import annotations
 
@@ -49,24 +50,31 @@ def wrong_answer(exercise: str, misconception: str) -> str | None:
 def standalone(answer: Implementation) -> str:
     """The answer's source with what it takes from its module in front: imports, and helpers written out."""
     assert answer.source is not None
-    module = sys.modules[answer.thing.__module__]
     front: dict[str, str] = {}
-    _collect(answer.source, module, front)
+    _collect(answer.source, _space(answer.thing), front)
     imports = sorted({text for text in front.values() if text.startswith(("import ", "from "))})
     helpers = [text for text in front.values() if not text.startswith(("import ", "from "))]
     return "\n\n".join(filter(None, ["\n".join(imports), *helpers, answer.source.strip()]))
 
 
-def _collect(source: str, module: ModuleType, front: dict[str, str]) -> None:
-    """Add what `source` uses of `module` to `front`, each name after those it needs itself."""
+def _space(thing: Any) -> dict[str, Any]:
+    """The names a class or function finds around it."""
+    found = getattr(thing, "__globals__", None)
+    return found if found is not None else vars(sys.modules[thing.__module__])
+
+
+def _collect(source: str, space: dict[str, Any], front: dict[str, str]) -> None:
+    """Add what `source` uses of `space` to `front`, each name after those it needs itself."""
     for name in sorted(_free(source)):
-        value = vars(module).get(name)
+        value = space.get(name)
         if name in front or value is None:
             continue
         text = _import(name, value)
         if text is None:
             text = _written_out(name, value)
-            _collect(text, sys.modules.get(getattr(value, "__module__", ""), module), front)
+            _collect(
+                text, _space(value) if inspect.isclass(value) or inspect.isfunction(value) else space, front
+            )
         front[name] = text
 
 

@@ -1,4 +1,5 @@
-"""grader new-class: an ordinary nbgrader course folder from the lessons, and its release, made again at will."""
+"""grader new-class: an ordinary nbgrader course folder from the lessons, and its release, made again at
+will."""
 
 from __future__ import annotations
 
@@ -40,9 +41,9 @@ class NewClass:
 def new_class(path: str | os.PathLike[str], *, lessons: Mapping[str, NotebookNode] | None = None) -> NewClass:
     """Make a class in `path`, or refresh the release of the class that is there.
 
-    lessons: instructor notebooks by name; default: those of the course. Submissions, grades, settings and sources the
-    instructor has edited stay as they are. GraderError for a folder with other things in it, and for a lesson that
-    nbgrader does not take (the old release of it stays).
+    lessons: instructor notebooks by name; default: those of the course. Submissions, grades, settings and
+    sources the instructor has edited stay as they are. GraderError for a folder with other things in it,
+    and for a lesson that nbgrader does not take (the old release of it stays).
     """
     find_alembic()
     folder = ClassFolder.create(path)
@@ -93,7 +94,8 @@ def _digest(text: str) -> str:
 
 
 def _release(folder: ClassFolder, config: Config, lesson: str) -> None:
-    """Release one lesson through nbgrader. It goes to a side folder first: nbgrader deletes a release that fails."""
+    """Release one lesson through nbgrader. It goes to a side folder first: nbgrader deletes a release that
+    fails."""
     side = folder.private / "release"
     shutil.rmtree(side, ignore_errors=True)
     about = course(folder, config)
@@ -104,8 +106,8 @@ def _release(folder: ClassFolder, config: Config, lesson: str) -> None:
         converter.start()
     except NbGraderException as error:
         raise GraderError(
-            f"nbgrader does not take lesson {lesson}: {error}. Its release was left as it was. A lesson with submissions "
-            f"may not gain or lose graded cells; otherwise see {folder.private / 'nbgrader.log'}"
+            f"nbgrader does not take lesson {lesson}: {error}. Its release was left as it was. A lesson with "
+            f"submissions may not gain or lose graded cells; otherwise see {folder.private / 'nbgrader.log'}"
         ) from None
     _replace(side / lesson, folder.release(lesson).parent)
     shutil.rmtree(side, ignore_errors=True)

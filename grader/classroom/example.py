@@ -1,7 +1,8 @@
-"""A sample class: submissions as students hand them in, made from the course's own misconceptions and right variants.
+"""A sample class: submissions as students hand them in, made from the course's own misconceptions and right
+variants.
 
-Nothing in here is an answer or a score: answers come from the lessons and exercises, so the class follows them, and the
-score of each submission can be predicted by grading the answers one by one (`predicted`).
+Nothing in here is an answer or a score: answers come from the lessons and exercises, so the class follows
+them, and the score of each submission can be predicted by grading the answers one by one (`predicted`).
 """
 
 from __future__ import annotations
@@ -31,8 +32,10 @@ Mishap = Callable[[NotebookNode, Path], None]
 class Person:
     """One student.
 
-    style      None: the lessons' own solutions; a number: that right variant of each exercise, where there are several
-    habits     misconceptions: every exercise that has one of them is answered with it (the first listed counts)
+    style      None: the lessons' own solutions; a number: that right variant of each exercise, where there
+               are several
+    habits     misconceptions: every exercise that has one of them is answered with it (the first listed
+               counts)
     share      of each lesson's exercises, how many were done; the others are left untouched
     skips      lessons that were not handed in, by number
     mishaps    what happened to the file, by number of the lesson
@@ -53,22 +56,36 @@ PEOPLE = (
     Person("jonas_lindqvist", style=0),
     Person("mei_tanaka", style=1),
     Person("luca_moretti", habits=("no_upstream", "ones_upstream")),
-    Person("priya_raman", style=2, habits=("kept_on_ctx", "output_on_ctx", "saves_input", "saves_sigmoid")),
+    Person("priya_raman", habits=("kept_on_ctx", "output_on_ctx", "saves_input", "saves_sigmoid")),
     Person(
         "noah_becker",
-        habits=("doubled_in_place", "in_place_mask", "in_place_scale", "writes_into_upstream", "in_place_window"),
+        habits=(
+            "doubled_in_place",
+            "in_place_mask",
+            "in_place_scale",
+            "writes_into_upstream",
+            "in_place_window",
+        ),
     ),
-    Person("sofia_castro", habits=("missing_none", "one_value_returned", "missing_nones", "bias_none_changes_count")),
-    Person("oskar_nowak", habits=("mask_inverted", "clips_gradient", "zeros", "swapped", "missing_transposes"), skips=(4,)),
+    Person(
+        "sofia_castro",
+        habits=("missing_none", "one_value_returned", "missing_nones", "bias_none_changes_count"),
+    ),
+    Person(
+        "oskar_nowak",
+        habits=("mask_inverted", "clips_gradient", "zeros", "swapped", "missing_transposes"),
+        skips=(4,),
+    ),
     Person("tomas_novak", style=0, share=0.5),
     Person("ingrid_dahl", share=0.0),
     Person("kwame_mensah", style=1, mishaps={2: mishaps.copied_test, 3: mishaps.copied_answer}),
-    Person("hana_kim", style=0, mishaps={1: mishaps.renamed("{lesson} (1)"), 2: mishaps.renamed("relu_final")}),
+    Person(
+        "hana_kim", style=0, mishaps={1: mishaps.renamed("{lesson} (1)"), 2: mishaps.renamed("relu_final")}
+    ),
     Person("diego_santos", mishaps={2: mishaps.crash, 3: mishaps.sys_exit}, costs={2: (1,)}),
     Person("elena_petrova", mishaps={2: mishaps.endless_loop}, costs={2: (1,)}, habits=("full_jacobian",)),
     Person(
         "yusuf_demir",
-        style=2,
         mishaps={1: mishaps.deleted_test, 2: mishaps.lost_metadata, 3: mishaps.turned_to_markdown},
     ),
     Person("chloe_martin", habits=("mask_by_gradient",), mishaps={3: mishaps.cut_off, 4: mishaps.emptied}),
@@ -121,7 +138,9 @@ def predicted(folder: ClassFolder, person: Person, lesson: str) -> dict[str, flo
     names = exercises_of(folder, lesson)
     lost = {names[i] for i in person.costs.get(_number(lesson), ())}
     for name in names:
-        points[name] = 0.0 if name in lost or name not in given else _graded(name, given[name], folder.secret())
+        points[name] = (
+            0.0 if name in lost or name not in given else _graded(name, given[name], folder.secret())
+        )
     return points
 
 
@@ -151,4 +170,6 @@ def _number(lesson: str) -> int:
     try:
         return int(lesson.partition("_")[0])
     except ValueError:
-        raise GraderError(f"the sample class is for the course's lessons, whose names begin with a number: {lesson}") from None
+        raise GraderError(
+            f"the sample class is for the course's lessons, whose names begin with a number: {lesson}"
+        ) from None

@@ -1,8 +1,10 @@
-"""Runs a lesson in a fresh kernel and survives what is in it: loops, crashes, floods of output, warnings, exits.
+"""Runs a lesson in a fresh kernel and survives what is in it: loops, crashes, floods of output, warnings,
+exits.
 
-`ExecuteLesson` stands where nbgrader's Execute stands (`c.Autograde.autograde_preprocessors`), so the formgrader's button
-and `nbgrader autograde` take the same path as `grader grade`. A cell that kills the kernel or cannot be interrupted is
-left out and the notebook is run again without it: verdicts earned before are kept, and later exercises are still graded.
+`ExecuteLesson` stands where nbgrader's Execute stands (`c.Autograde.autograde_preprocessors`), so the
+formgrader's button and `nbgrader autograde` take the same path as `grader grade`. A cell that kills the
+kernel or cannot be interrupted is left out and the notebook is run again without it: verdicts earned before
+are kept, and later exercises are still graded.
 """
 
 from __future__ import annotations
@@ -31,7 +33,8 @@ DIED = "KernelDied"
 STUCK = "CellTimeoutError"
 NOT_RUN = "NotRun"
 
-# Sent to the kernel before the first cell. exit() and quit() would stop the whole kernel a moment later, in another cell.
+# Sent to the kernel before the first cell. exit() and quit() would stop the whole kernel a moment later, in
+# another cell.
 PRELUDE = """
 def _leave(*_):
     raise SystemExit("exit() or quit() was called")
@@ -80,8 +83,9 @@ class ExecuteLesson(Execute):  # type: ignore[misc]
             tempfile.TemporaryDirectory(prefix="gk") as private,
             self.setup_kernel(env=self._environment(private)),
         ):
-            self.wait_for_reply(self.kc.kernel_info())
-            self.wait_for_reply(self.kc.execute(PRELUDE, silent=True, store_history=False))
+            client: Any = self.kc
+            self.wait_for_reply(client.kernel_info())
+            self.wait_for_reply(client.execute(PRELUDE, silent=True, store_history=False))
             for index, cell in enumerate(list(nb.cells)):
                 if self.stopped or monotonic() > self.deadline:
                     return True
@@ -149,7 +153,8 @@ class ExecuteLesson(Execute):  # type: ignore[misc]
                 ]
 
     def _environment(self, private: str) -> dict[str, str]:
-        """The kernel's environment: one thread (several kernels run at once), nobody's profile, the class's secret."""
+        """The kernel's environment: one thread (several kernels run at once), nobody's profile, the class's
+        secret."""
         env = dict(os.environ, NBGRADER_EXECUTION="autograde", IPYTHONDIR=private, OMP_NUM_THREADS="1")
         if self.secret_file and Path(self.secret_file).is_file():
             env["GRADER_CLASS_SECRET"] = Path(self.secret_file).read_text().strip()
@@ -214,4 +219,5 @@ def _say_once(outs: list[NotebookNode], text: str) -> None:
 
 
 def _error(name: str, text: str) -> NotebookNode:
-    return new_output("error", ename=name, evalue=text, traceback=[f"{name}: {text}"])
+    made: NotebookNode = new_output("error", ename=name, evalue=text, traceback=[f"{name}: {text}"])
+    return made

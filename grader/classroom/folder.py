@@ -39,7 +39,8 @@ class ClassFolder:
 
     @classmethod
     def create(cls, path: str | os.PathLike[str]) -> ClassFolder:
-        """The class in `path`, or a new bare folder for one. GraderError for a folder with other things in it."""
+        """The class in `path`, or a new bare folder for one. GraderError for a folder with other things in
+        it."""
         folder = cls(Path(path).resolve())
         if folder.root.exists() and not folder.root.is_dir():
             raise GraderError(f"{path} is a file. Give the name of a new folder: grader new-class FOLDER")
@@ -125,7 +126,8 @@ class ClassFolder:
         return sorted(str(p.relative_to(self.root)) for p in found if not p.name.startswith("."))
 
     def secret(self) -> str:
-        """The class's secret, made at the first call. It seeds the hidden tests, so that a regrade repeats exactly."""
+        """The class's secret, made at the first call. It seeds the hidden tests, so that a regrade repeats
+        exactly."""
         if not self.secret_file.exists():
             self.private.mkdir(parents=True, exist_ok=True)
             handle = os.open(self.secret_file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)

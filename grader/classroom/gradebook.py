@@ -37,7 +37,8 @@ class Writer:
         """Enter the scores of `executed`, then write the feedback. Manual scores and comments are kept.
 
         doubtful: grade_ids of test cells that a person should look at; the formgrader lists them.
-        Raises NbGraderException when nbgrader could not take it; the gradebook is then as it was for other students.
+        Raises NbGraderException when nbgrader could not take it; the gradebook is then as it was for other
+        students.
         """
         before = self._manual(student, lesson)
         self._retried(_Staged(self.folder, self.config, self.log, student, lesson, executed))
@@ -58,7 +59,8 @@ class Writer:
             try:
                 with warnings.catch_warnings():  # sqlalchemy's, about nbgrader's own ways
                     warnings.simplefilter("ignore")
-                    return converter.start()
+                    converter.start()
+                    return
             except NbGraderException:
                 if attempt == RETRIES - 1:
                     raise
@@ -78,7 +80,8 @@ class Writer:
     def _settle_manual(
         self, student: str, lesson: str, before: dict[str, tuple[float | None, bool]], doubtful: list[str]
     ) -> None:
-        """nbgrader asks for every manual score again after a regrade: ask only where the automatic one changed."""
+        """nbgrader asks for every manual score again after a regrade: ask only where the automatic one
+        changed."""
         if not before and not doubtful:
             return
         with Gradebook(self.folder.gradebook_url, course_id(self.config)) as gradebook:
@@ -91,7 +94,8 @@ class Writer:
 
 
 class _Staged(Autograde):  # type: ignore[misc]
-    """nbgrader's Autograde on the staged copy, taking outputs that were made elsewhere instead of executing."""
+    """nbgrader's Autograde on the staged copy, taking outputs that were made elsewhere instead of
+    executing."""
 
     def __init__(
         self,
@@ -107,20 +111,18 @@ class _Staged(Autograde):  # type: ignore[misc]
             folder.staged("x", "y").parent.parent.relative_to(folder.root)
         )
         self.coursedir.assignment_id, self.coursedir.student_id = lesson, student
-        self.staged, self.executed, self.force = (
-            folder.staged(student, lesson) / f"{lesson}.ipynb",
-            executed,
-            True,
-        )
-        steps = self.autograde_preprocessors
+        self.staged = folder.staged(student, lesson) / f"{lesson}.ipynb"
+        self.executed, self.force = executed, True
+        steps: list[Any] = list(self.autograde_preprocessors)
         self.autograde_preprocessors = [self._attach if _executes(step) else step for step in steps]
 
     def init_notebooks(self) -> None:
         """Exactly this submission: names with glob characters in them are no patterns."""
-        self.assignments, self.notebooks = {str(self.staged.parent): [str(self.staged)]}, []
+        self.assignments = {str(self.staged.parent): [str(self.staged)]}
 
     def _attach(self, nb: NotebookNode, resources: dict[str, Any]) -> tuple[NotebookNode, dict[str, Any]]:
-        """Stands in the place of Execute. Refuses when what was run is not what nbgrader is about to score."""
+        """Stands in the place of Execute. Refuses when what was run is not what nbgrader is about to
+        score."""
         if [c.source for c in nb.cells] != [c.source for c in self.executed.cells]:
             raise NbGraderException("the lesson in the gradebook changed while it was being graded")
         for cell, run in zip(nb.cells, self.executed.cells, strict=True):
@@ -141,14 +143,14 @@ class _Feedback(GenerateFeedback):  # type: ignore[misc]
         self.done, self.force = folder.autograded(student, lesson), True
 
     def init_notebooks(self) -> None:
-        self.assignments, self.notebooks = {str(self.done.parent): [str(self.done)]}, []
+        self.assignments = {str(self.done.parent): [str(self.done)]}
 
 
 def make_gradebook(folder: ClassFolder, config: Config) -> None:
     """Make gradebook.db with nbgrader's tables, unless it is there.
 
-    nbgrader would start the command `alembic` to learn the version of the tables, which takes seconds and fails where
-    the command is not on PATH; the library tells the same at once.
+    nbgrader would start the command `alembic` to learn the version of the tables, which takes seconds and
+    fails where the command is not on PATH; the library tells the same at once.
     """
     if folder.gradebook.exists():
         return
@@ -176,7 +178,8 @@ def course_id(config: Config) -> str:
 
 @dataclass(frozen=True)
 class Row:
-    """What the gradebook says about one submission: points with manual ones, and after any penalty for lateness."""
+    """What the gradebook says about one submission: points with manual ones, and after any penalty for
+    lateness."""
 
     points: float
     out_of: float

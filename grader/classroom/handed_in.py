@@ -24,7 +24,8 @@ class Unreadable(Exception):
 
 @dataclass(frozen=True)
 class HandedIn:
-    """What was found. One of `notebook` and `problem` is set; both None: nothing was handed in (`notes` say more)."""
+    """What was found. One of `notebook` and `problem` is set; both None: nothing was handed in (`notes` say
+    more)."""
 
     path: Path | None = None
     notebook: NotebookNode | None = None
@@ -86,7 +87,8 @@ def _taken(path: Path, notebook: NotebookNode, files: list[Path]) -> HandedIn:
 
 
 def read(path: Path, *, limit: float) -> NotebookNode:
-    """The notebook in `path`, in the current format. Unreadable with the reason, and the place where it breaks."""
+    """The notebook in `path`, in the current format. Unreadable with the reason, and the place where it
+    breaks."""
     text = _text(path, limit)
     if not text.strip():
         raise Unreadable("the file is empty (0 cells, nothing saved). Save the notebook and hand it in again")
@@ -114,9 +116,7 @@ def _text(path: Path, limit: float) -> str:
             )
         return path.read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise Unreadable(
-            f"the file is not text in UTF-8 (byte {error.start}); it is no notebook or was damaged"
-        ) from None
+        raise Unreadable(f"not UTF-8 text (byte {error.start}): no notebook, or damaged") from None
     except OSError as error:
         raise Unreadable(f"the file cannot be opened: {error.strerror}") from None
 
@@ -125,21 +125,18 @@ def _notebook(content: Any) -> NotebookNode:
     """A notebook from JSON, as far as it is one: damaged cells are made whole or left out."""
     if isinstance(content, dict) and isinstance(content.get("worksheets"), list):
         try:
-            return nbformat.convert(nbformat.from_dict(content), 4)
+            converted: NotebookNode = nbformat.convert(nbformat.from_dict(content), 4)
+            return converted
         except Exception as error:
             raise Unreadable(f"the notebook is in an old format that cannot be converted: {error}") from None
     if not isinstance(content, dict) or not isinstance(content.get("cells"), list):
         raise Unreadable("the file is JSON but not a notebook: it has no list of cells")
     cells = [_cell(raw) for raw in content["cells"] if isinstance(raw, dict)]
     about = content.get("metadata")
-    return nbformat.from_dict(
-        {
-            "cells": cells,
-            "metadata": about if isinstance(about, dict) else {},
-            "nbformat": 4,
-            "nbformat_minor": 5,
-        }
-    )
+    metadata = about if isinstance(about, dict) else {}
+    made = {"cells": cells, "metadata": metadata, "nbformat": 4, "nbformat_minor": 5}
+    notebook: NotebookNode = nbformat.from_dict(made)
+    return notebook
 
 
 def _cell(raw: dict[str, Any]) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """A lesson as grading needs it: the released cells in order, the graded ones with their hidden tests back in.
 
-The hidden sources come from the gradebook, where nbgrader put them when the lesson was released: the same that its own
-commands use, so both ways of grading run the same code.
+The hidden sources come from the gradebook, where nbgrader put them when the lesson was released: the same
+that its own commands use, so both ways of grading run the same code.
 """
 
 from __future__ import annotations
@@ -33,7 +33,8 @@ class Master:
 
     @cached_property
     def cells(self) -> dict[str, NotebookNode]:
-        """The cells nbgrader knows (solutions, tests, locked ones), by grade_id, in the order of the lesson."""
+        """The cells nbgrader knows (solutions, tests, locked ones), by grade_id, in the order of the
+        lesson."""
         return {grade_id(cell): cell for cell in self.notebook.cells if grade_id(cell)}
 
     @property

@@ -1,4 +1,5 @@
-"""What happens to notebooks between a student's screen and the instructor's folder. Each writes the damaged file."""
+"""What happens to notebooks between a student's screen and the instructor's folder. Each writes the damaged
+file."""
 
 from __future__ import annotations
 

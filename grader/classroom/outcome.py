@@ -10,7 +10,7 @@ from typing import Any
 from nbformat import NotebookNode
 
 from grader.classroom.folder import ClassFolder, write_atomically
-from grader.classroom.master import Master, grade_id
+from grader.classroom.master import Master, grade_id, is_test
 from grader.classroom.settle import NO_RESULT, problem, score, verdict
 
 __all__ = ["ExerciseResult", "Outcome", "Status", "from_executed"]
@@ -25,8 +25,8 @@ class Status(StrEnum):
 
 @dataclass(frozen=True)
 class ExerciseResult:
-    """One exercise. `diagnosis` has misconception ids, best first; `failed` the names of checks that did not pass;
-    `problem` is why the test cell gave no score, in words."""
+    """One exercise. `diagnosis` has misconception ids, best first; `failed` the names of checks that did
+    not pass; `problem` is why the test cell gave no score, in words."""
 
     exercise: str
     points: float
@@ -44,7 +44,8 @@ class ExerciseResult:
 
 @dataclass(frozen=True)
 class Outcome:
-    """One submission. `reason` is one sentence for people, `notes` what was mended, `key` the content it belongs to."""
+    """One submission. `reason` is one sentence for people, `notes` what was mended, `key` the content it
+    belongs to."""
 
     student: str
     lesson: str
@@ -78,7 +79,7 @@ WORDS = {
     "CellTimeoutError": "its test did not finish in time",
     "NotRun": "it was not run: time limit of the submission",
     "StdinNotImplementedError": "it waits for input(); remove that line",
-    "NotImplementedError": "not implemented yet",
+    "NotImplementedError": "not written yet",
     NO_RESULT: "the hidden test gave no usable result",
 }
 
@@ -100,7 +101,14 @@ def _result(name: str, cell: NotebookNode, points: float, master: Master) -> Exe
     earned = 0.0 if error else (score(cell) or 0.0)
     failed = [str(f.get("check")) for f in told.get("findings", []) if not f.get("passed", True)]
     diagnosis = [str(d) for d in told.get("diagnosis", [])]
-    return ExerciseResult(exercise, earned, points, earned >= points, diagnosis, failed, _in_words(error))
+    why = _in_words(error) or ("" if diagnosis else _unwritten(told))
+    return ExerciseResult(exercise, earned, points, earned >= points, diagnosis, failed, why)
+
+
+def _unwritten(told: dict[str, Any]) -> str:
+    """Says so when the checks met nothing but the stub."""
+    messages = [str(f.get("message")) for f in told.get("findings", []) if not f.get("passed", True)]
+    return "not written yet" if any("NotImplementedError" in message for message in messages) else ""
 
 
 def _in_words(error: tuple[str, str] | None) -> str:
@@ -114,11 +122,16 @@ def _in_words(error: tuple[str, str] | None) -> str:
 
 
 def _trouble(notebook: NotebookNode) -> list[str]:
-    """What in the notebook's other cells a person may want to know: time limits and ended processes."""
+    """What a person may want to know about single cells: time limits and ended processes."""
     found = []
     for number, cell in enumerate(notebook.cells, start=1):
         error = problem(cell) if cell.cell_type == "code" else None
         if error and error[0] in ("KernelDied", "CellTimeoutError", "NotRun"):
-            where = f'the answer cell "{grade_id(cell)}"' if grade_id(cell) else f"cell {number}"
-            found.append(f"{where}: {error[1]}")
+            found.append(f"{_where(cell, number)}: {error[1]}")
     return found
+
+
+def _where(cell: NotebookNode, number: int) -> str:
+    if not grade_id(cell):
+        return f"cell {number}"
+    return f'the {"test" if is_test(cell) else "answer"} cell "{grade_id(cell)}"'

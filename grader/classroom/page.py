@@ -1,4 +1,5 @@
-"""report.html and the page a student gets for an unreadable file: static, light and dark, nothing from outside."""
+"""report.html and the page a student gets for an unreadable file: static, light and dark, nothing from
+outside."""
 
 from __future__ import annotations
 
@@ -22,7 +23,8 @@ def write_report(summary: ClassSummary) -> None:
     now = datetime.now(UTC).astimezone()
     text = page.render(
         summary=summary,
-        when=f"{now:%Y-%m-%d %H:%M} {now.tzname()} ({now.astimezone(UTC):%H:%M} UTC)",
+        when=f"{now:%Y-%m-%d %H:%M %Z}"
+        + ("" if now.tzname() == "UTC" else f" ({now.astimezone(UTC):%H:%M} UTC)"),
         attention=attention(summary.rows),
         means={lesson: _mean(summary, lesson) for lesson in summary.lessons},
         most=max((len(m.students) for m in summary.mistakes), default=1),

@@ -1,4 +1,5 @@
-"""The pieces nbgrader itself plugs in (nbgrader_config.py names them), so that its own commands do as `grader grade` does."""
+"""The pieces nbgrader itself plugs in (nbgrader_config.py names them), so that its own commands do as
+`grader grade` does."""
 
 from __future__ import annotations
 
@@ -32,8 +33,8 @@ class RepairSubmission(NbGraderPreprocessor):  # type: ignore[misc]
 
 
 class HideTests(ClearHiddenTests):  # type: ignore[misc]
-    """For feedback: takes hidden tests out of the test cells' text and of the tracebacks that quote it, and the verdict
-    records, which are for programs."""
+    """For feedback: takes hidden tests out of the test cells' text and of the tracebacks that quote it, and
+    the verdict records, which are for programs."""
 
     enforce_metadata = False
 

@@ -1,7 +1,8 @@
-"""Mends a copy of a submission, so that every graded cell is there once, in its place, with the instructor's text.
+"""Mends a copy of a submission, so that every graded cell is there once, in its place, with the
+instructor's text.
 
-Students copy, delete, move and retype cells, and tools drop metadata. None of that may cost a mark that the code earned,
-raise the maximum, or stop the run. Every mend is said in a note, in words for the student.
+Students copy, delete, move and retype cells, and tools drop metadata. None of that may cost a mark that the
+code earned, raise the maximum, or stop the run. Every mend is said in a note, in words for the student.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import ast
 import copy
 import re
+from dataclasses import dataclass, field
 
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell
@@ -18,15 +20,49 @@ from grader.classroom.master import Master, grade_id, is_test
 __all__ = ["belonging", "repair"]
 
 
+DOUBLED = "there more than once, one was kept as the graded one"
+LOST = "without its nbgrader data, known again by its text"
+MISSING = "missing, put back from the instructor's copy"
+RETYPED = "of another cell type, changed back"
+CHANGED = "changed, replaced by the instructor's text"
+MOVED = "before its exercise, moved behind it"
+LATE = "defined again below its test cell, which saw what stood above it"
+
+
+@dataclass
+class Notes:
+    """What was mended: one sentence for each kind of damage, with the cells that had it."""
+
+    master: Master
+    found: dict[str, list[str]] = field(default_factory=dict)
+
+    def add(self, kind: str, name: str) -> None:
+        self.found.setdefault(kind, []).append(name)
+
+    def sentences(self) -> list[str]:
+        return [f"{kind}: {', '.join(map(self.called, names))}" for kind, names in self.found.items()]
+
+    def called(self, name: str) -> str:
+        """What a cell is called in a note: the test of "relu"."""
+        cell = self.master.cells[name]
+        if is_test(cell):
+            return f'the test of "{self.master.solution_of(name) or name}"'
+        return (
+            f'the answer "{name}"' if cell.metadata.nbgrader.get("solution") else f'the locked cell "{name}"'
+        )
+
+
 def belonging(notebook: NotebookNode, master: Master) -> int:
-    """How many of the lesson's graded and solution cells the notebook has, by id, text or what they define."""
+    """How many of the lesson's graded and solution cells the notebook has, by id, text or what they
+    define."""
     claimed = {grade_id(cell) for cell in notebook.cells}
     return sum(name in claimed or bool(_look_alikes(notebook.cells, name, master)) for name in master.cells)
 
 
 def repair(notebook: NotebookNode, master: Master) -> tuple[NotebookNode, list[str]]:
-    """A mended copy of `notebook`, and what was mended. A notebook in order comes back unchanged, with no notes."""
-    notes: list[str] = []
+    """A mended copy of `notebook`, and what was mended. A notebook in order comes back unchanged, with no
+    notes."""
+    notes = Notes(master)
     nb = copy.deepcopy(notebook)
     chosen = _choose(nb.cells, master, notes)
     for cell in nb.cells:
@@ -44,22 +80,19 @@ def repair(notebook: NotebookNode, master: Master) -> tuple[NotebookNode, list[s
     nb.metadata["kernelspec"] = copy.deepcopy(master.notebook.metadata.get("kernelspec", {}))
     _fresh_ids(nb.cells)
     nb.nbformat, nb.nbformat_minor = 4, 5
-    return nb, notes
+    return nb, notes.sentences()
 
 
-def _choose(cells: list[NotebookNode], master: Master, notes: list[str]) -> dict[str, NotebookNode]:
+def _choose(cells: list[NotebookNode], master: Master, notes: Notes) -> dict[str, NotebookNode]:
     """For each of the lesson's cells the one in the submission that is it, where there is one."""
     chosen: dict[str, NotebookNode] = {}
-    for name in sorted(
-        master.cells, key=lambda name: not is_test(master.cells[name])
-    ):  # tests first: see _answer
+    tests_first = sorted(master.cells, key=lambda name: not is_test(master.cells[name]))  # _answer needs them
+    for name in tests_first:
         claims = [cell for cell in cells if grade_id(cell) == name]
         if len(claims) > 1:
             pick = _test if is_test(master.cells[name]) else _answer
             chosen[name] = pick(cells, claims, name, chosen, master)
-            notes.append(
-                f"{_called(name, master)} was there {len(claims)} times; one was kept as the graded one"
-            )
+            notes.add(DOUBLED, name)
         elif claims:
             chosen[name] = claims[0]
     for name in master.cells:
@@ -68,9 +101,7 @@ def _choose(cells: list[NotebookNode], master: Master, notes: list[str]) -> dict
             found = _look_alikes(free, name, master)
             if found:
                 chosen[name] = found[-1]
-                notes.append(
-                    f"{_called(name, master)} had lost its nbgrader data; it was known again by its text"
-                )
+                notes.add(LOST, name)
     return chosen
 
 
@@ -81,7 +112,8 @@ def _test(
     _: dict[str, NotebookNode],
     master: Master,
 ) -> NotebookNode:
-    """Of several copies of a test cell the last that follows its own answer: the text of all will be ours anyway."""
+    """Of several copies of a test cell the last that follows its own answer: the text of all will be ours
+    anyway."""
     for claim in reversed(claims):
         before = [
             grade_id(cell) for cell in cells[: _index(cells, claim)] if grade_id(cell) not in ("", name)
@@ -98,7 +130,8 @@ def _answer(
     chosen: dict[str, NotebookNode],
     master: Master,
 ) -> NotebookNode:
-    """Of several answer cells the last before the test that was worked on: what the test saw when it was run."""
+    """Of several answer cells the last before the test that was worked on: what the test saw when it was
+    run."""
     names = list(master.cells)
     test = next(
         (chosen[n] for n in names[names.index(name) :] if n in chosen and master.solution_of(n) == name), None
@@ -121,12 +154,10 @@ def _look_alikes(cells: list[NotebookNode], name: str, master: Master) -> list[N
     return [cell for cell in cells if cell.cell_type == "code" and wanted & _defined(cell.source)]
 
 
-def _restore(cell: NotebookNode, name: str, original: NotebookNode, master: Master, notes: list[str]) -> None:
+def _restore(cell: NotebookNode, name: str, original: NotebookNode, master: Master, notes: Notes) -> None:
     """Give a chosen cell its type, metadata and, where it is the instructor's, its text back."""
     if cell.cell_type != original.cell_type:
-        notes.append(
-            f"{_called(name, master)} had been turned into {cell.cell_type}; it is {original.cell_type} again"
-        )
+        notes.add(RETYPED, name)
         cell.cell_type = original.cell_type
     if cell.cell_type == "code":
         cell.update(outputs=[], execution_count=None)
@@ -136,13 +167,13 @@ def _restore(cell: NotebookNode, name: str, original: NotebookNode, master: Mast
         cell.pop("execution_count", None)
     if not original.metadata.nbgrader.get("solution"):
         if not (_same(cell.source, master.released[name]) or _same(cell.source, original.source)):
-            notes.append(f"{_called(name, master)} had been changed; the instructor's text was used")
+            notes.add(CHANGED, name)
         cell.source = original.source
     cell.metadata.nbgrader = copy.deepcopy(original.metadata.nbgrader)
 
 
 def _put_back(
-    cells: list[NotebookNode], name: str, chosen: dict[str, NotebookNode], master: Master, notes: list[str]
+    cells: list[NotebookNode], name: str, chosen: dict[str, NotebookNode], master: Master, notes: Notes
 ) -> NotebookNode:
     """Add a missing cell from the instructor's copy, behind the cell of the lesson that comes before it."""
     names = list(master.cells)
@@ -150,7 +181,7 @@ def _put_back(
     place = _index(cells, chosen[before[-1]]) + 1 if before else _first_place(cells, chosen)
     cell = copy.deepcopy(master.cells[name])
     cells.insert(place, cell)
-    notes.append(f"{_called(name, master)} was missing; it was put back")
+    notes.add(MISSING, name)
     return cell
 
 
@@ -159,7 +190,7 @@ def _first_place(cells: list[NotebookNode], chosen: dict[str, NotebookNode]) -> 
 
 
 def _put_tests_behind_solutions(
-    cells: list[NotebookNode], chosen: dict[str, NotebookNode], master: Master, notes: list[str]
+    cells: list[NotebookNode], chosen: dict[str, NotebookNode], master: Master, notes: Notes
 ) -> None:
     """A test cell that was moved before its solution goes right behind it."""
     for name in master.points:
@@ -168,11 +199,11 @@ def _put_tests_behind_solutions(
             continue
         del cells[_index(cells, chosen[name])]
         cells.insert(_index(cells, chosen[solution]) + 1, chosen[name])
-        notes.append(f"{_called(name, master)} stood before its exercise; it was moved behind it")
+        notes.add(MOVED, name)
 
 
 def _tell_late_answers(
-    cells: list[NotebookNode], chosen: dict[str, NotebookNode], master: Master, notes: list[str]
+    cells: list[NotebookNode], chosen: dict[str, NotebookNode], master: Master, notes: Notes
 ) -> None:
     """An answer written below its test passes in a live kernel and fails from the file: say so."""
     for test in master.points:
@@ -186,17 +217,7 @@ def _tell_late_answers(
             if c.cell_type == "code" and wanted & _defined(c.source)
         ]
         if later:
-            notes.append(f'"{solution}" is defined again below its test cell; the test saw the one above it')
-
-
-def _called(name: str, master: Master) -> str:
-    """What a cell is called in a note: `the test cell of "relu"`."""
-    cell = master.cells[name]
-    if is_test(cell):
-        return f'the test cell of "{master.solution_of(name) or name}"'
-    return (
-        f'the answer cell "{name}"' if cell.metadata.nbgrader.get("solution") else f'the locked cell "{name}"'
-    )
+            notes.add(LATE, solution)
 
 
 def _defined(source: str) -> set[str]:

@@ -1,6 +1,6 @@
 """grader grade: every submission of a class, in parallel, whatever the files are like.
 
-    submitted/ --find, repair--> .grader/staged --Executor--> executed notebook --Writer--> gradebook, autograded/, feedback/
+    submitted/ --find, repair--> .grader/staged --Executor--> executed --Writer--> gradebook.db, feedback/
 
 Only the executor runs students' code, and only the writer touches the gradebook. Whatever goes wrong with one
 submission becomes its outcome; the run goes on.
@@ -58,7 +58,8 @@ class Executor(Protocol):
     """Runs staged notebooks, in any order. The seam for other engines."""
 
     def run(self, jobs: list[Job]) -> Iterator[tuple[Job, NotebookNode | Exception, float]]:
-        """Yield each job with its executed notebook (or what went wrong on our side) and the seconds it took."""
+        """Yield each job with its executed notebook (or what went wrong on our side) and the seconds it
+        took."""
         ...
 
 
@@ -130,11 +131,14 @@ def grade_class(
     force: bool = False,
     say: Say = lambda done, total, outcome: None,
 ) -> ClassSummary:
-    """Grade what is new in the class folder `path`, write gradebook, feedback and report, and return the summary.
+    """Grade what is new in the class folder `path`, write gradebook, feedback and report, and return the
+    summary.
 
-    lesson: only this one. jobs: kernels at a time (default: one per core). force: also run unchanged submissions again.
+    lesson: only this one. jobs: kernels at a time (default: one per core). force: also run unchanged
+    submissions again.
     say: called after each submission with how many are done, how many there are, and its outcome.
-    Raises GraderError when the folder is no class or nothing can be graded in it; bad submissions raise nothing.
+    Raises GraderError when the folder is no class or nothing can be graded in it; bad submissions raise
+    nothing.
     """
     start = time.monotonic()
     find_alembic()

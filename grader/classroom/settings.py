@@ -1,7 +1,9 @@
-"""nbgrader_config.py: the text a new class gets, what `configure` plugs into nbgrader, and how we read it back.
+"""nbgrader_config.py: the text a new class gets, what `configure` plugs into nbgrader, and how we read it
+back.
 
-The file is the instructor's: it is written once and never overwritten. What must hold for our tests to be scored right
-stands in `configure`, which the file calls first, so that nbgrader's own commands and the formgrader's buttons get it too.
+The file is the instructor's: it is written once and never overwritten. What must hold for our tests to be
+scored right stands in `configure`, which the file calls first, so that nbgrader's own commands and the
+formgrader's buttons get it too.
 """
 
 from __future__ import annotations
@@ -12,7 +14,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from traitlets.config import Config, PyFileConfigLoader
+from traitlets.config import Config
+from traitlets.config.loader import PyFileConfigLoader
 
 from grader.classroom.folder import ClassFolder
 from grader.errors import GraderError
@@ -31,7 +34,7 @@ from grader.classroom.settings import configure
 
 c = get_config()  # noqa: F821 (nbgrader provides it)
 
-# Which folder and course this is, and the parts that grade: mending of submissions, hidden tests, feedback without them.
+# Which folder and course this is, and the parts that grade: mending, running, feedback without hidden tests.
 configure(c, root=Path(__file__).resolve().parent, course={course!r})
 
 # How long a cell and a whole submission may take, in seconds, and how much a cell may print, in bytes.
@@ -90,11 +93,12 @@ def configure(c: Config, *, root: Path, course: str) -> None:
 def load_config(folder: ClassFolder) -> Config:
     """The class's settings. GraderError with the line when the file does not run."""
     try:
-        return PyFileConfigLoader(folder.config_file.name, path=str(folder.root)).load_config()
+        config: Config = PyFileConfigLoader(folder.config_file.name, path=str(folder.root)).load_config()
+        return config
     except Exception as error:
         raise GraderError(
-            f"{folder.config_file} does not run: {describe(error, folder.config_file)}. Mend that line, or move the file "
-            f"away and let this write a fresh one: grader new-class {folder.root}"
+            f"{folder.config_file} does not run: {describe(error, folder.config_file)}. Mend that line, or "
+            f"move the file away and let this write a fresh one: grader new-class {folder.root}"
         ) from error
 
 

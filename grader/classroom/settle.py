@@ -1,8 +1,9 @@
 """Turns the outputs of a test cell into a score that nbgrader cannot misread.
 
-nbgrader gives 0 for any line on stderr, full marks for no result, a text or a negative number, and stops the run for a
-number above the points. So: what was written to stderr becomes ordinary output, and a cell whose last line did not give
-a number between 0 and its points gets an error output, which is 0 and is reported as needing a look, never full marks.
+nbgrader gives 0 for any line on stderr, full marks for no result, a text or a negative number, and stops
+the run for a number above the points. So: what was written to stderr becomes ordinary output, and a cell
+whose last line did not give a number between 0 and its points gets an error output, which is 0 and is
+reported as needing a look, never full marks.
 """
 
 from __future__ import annotations
@@ -39,7 +40,8 @@ def settle(cell: NotebookNode) -> None:
 
 
 def _what_is_wrong(cell: NotebookNode) -> str | None:
-    """Why the cell has no score although no error was shown; None when it has one or an error says why not."""
+    """Why the cell has no score although no error was shown; None when it has one or an error says why
+    not."""
     if _errors(cell):
         return None
     found, points = score(cell), float(cell.metadata.nbgrader.get("points", 0))

@@ -40,7 +40,8 @@ class StudentRow:
 
 @dataclass(frozen=True)
 class Mistake:
-    """A misconception and who shows it: the best diagnosis of a wrong answer, or without one the first failed check."""
+    """A misconception and who shows it: the best diagnosis of a wrong answer, or without one the first
+    failed check."""
 
     exercise: str
     id: str
@@ -171,7 +172,8 @@ def _sentence(exercise: str, id: str) -> str:
     from grader.exercises import catalogue
 
     found = catalogue().get(exercise)
-    return next((m.sentence for m in found.misconceptions if m.id == id), "") if found else ""
+    known = {m.id: m.sentence for m in found.misconceptions} if found else {}
+    return known.get(id, "no misconception we know by name; this check failed")
 
 
 def _paths(folder: ClassFolder) -> dict[str, str]:

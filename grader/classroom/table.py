@@ -100,8 +100,9 @@ def _strays(summary: ClassSummary) -> list[Text]:
 
 def progress_line(done: int, total: int, outcome: Outcome) -> str:
     """One line for stderr while the run goes on."""
-    points = f"{number(sum(r.points for r in outcome.exercises))} / {number(sum(r.out_of for r in outcome.exercises))}"
-    return f"[{done}/{total}] {outcome.student} {outcome.lesson}: {outcome.status} {points} ({outcome.seconds:.1f} s)"
+    earned, most = sum(r.points for r in outcome.exercises), sum(r.out_of for r in outcome.exercises)
+    who = f"[{done}/{total}] {outcome.student} {outcome.lesson}"
+    return f"{who}: {outcome.status} {number(earned)} / {number(most)} ({outcome.seconds:.1f} s)"
 
 
 def number(value: float) -> str:
