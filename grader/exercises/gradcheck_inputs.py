@@ -143,7 +143,7 @@ def _dishonest_matrices(a: Tensor, b: Tensor) -> str:
     if a.dim() != 2 or b.dim() != 2 or a.shape[1] != b.shape[0]:
         return f"matrices of shapes {tuple(a.shape)} and {tuple(b.shape)} cannot be multiplied as A B"
     if len({*a.shape, *b.shape}) < 3:
-        return f"in {tuple(a.shape)} and {tuple(b.shape)} two sizes are equal: a missing transpose may go through"
+        return f"in {tuple(a.shape)} and {tuple(b.shape)} two sizes are equal: a transpose may be missing"
     return ""
 
 
@@ -233,12 +233,9 @@ choose_inputs = Exercise(
         _exposes("mul", "exposes_mul", "gradient"),
         _exposes("matmul", "exposes_matmul", "contract"),
     ),
-    stages={
-        "value": 0.25,
-        "forward": 0.25,
-        "gradient": 0.25,
-        "contract": 0.25,
-    },  # a quarter for each operation
+    digest=_digest,
+    # A quarter for each operation.
+    stages={"value": 0.25, "forward": 0.25, "gradient": 0.25, "contract": 0.25},
     hints=(
         "Take the wrong versions one by one and ask on which input it happens to be right. Your tensors "
         "must not look like that.",

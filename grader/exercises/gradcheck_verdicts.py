@@ -65,7 +65,7 @@ def accepts_right(bench: Bench) -> None:
         if not _verdict(bench, specimen):
             raise Failed(
                 f"Your function said False for {specimen.name}.",
-                cause="one of the two sides is computed at another point, or in another order, than it should.",
+                cause="one of the two sides is computed at another point or in another order.",
                 look="print both sides for this kind of input and compare them entry by entry.",
             )
 
