@@ -62,6 +62,7 @@ class Contract:
     output_is_input   forward may return its input or a view of it
     inner_autograd    backward may call torch.autograd or torch.func to differentiate
     low_precision     also run in float32 and bfloat16
+    random            the output is random: checks that compare with the reference do not apply, the exercise's own do
     tolerance         relative tolerance of float64 comparisons
     """
 
@@ -73,6 +74,7 @@ class Contract:
     output_is_input: bool = False
     inner_autograd: bool = False
     low_precision: bool = True
+    random: bool = False
     tolerance: float = 1e-9
 
 

@@ -186,7 +186,7 @@ TRANSFORMS: tuple[Transform, ...] = (
 
 def derived_misconceptions(exercise: Exercise) -> tuple[Misconception, ...]:
     """The misconceptions that follow from the exercise's reference; none for plain functions."""
-    if exercise.kind != "function" or exercise.reference.vjp is None or exercise.outputs > 1:
+    if exercise.kind != "function" or exercise.reference.vjp is None or exercise.outputs > 1 or exercise.contract.random:
         return ()
     return _derived(exercise, len(exercise.written_misconceptions))
 

@@ -8,21 +8,21 @@ import torch
 from torch import Tensor
 
 from grader.contract.check import Bench, Failed, check
-from grader.contract.values import is_differentiable
+from grader.contract.values import has_reference, is_differentiable
 from grader.subject import Args, Observation, Probe, edited
 
 if TYPE_CHECKING:
     from grader.exercise import Exercise
 
 
-@check("edited_inputs", stage="contract", applies=is_differentiable)
+@check("edited_inputs", stage="contract", applies=has_reference)
 def edited_inputs(bench: Bench) -> None:
     """Catches ctx.x = x and x.data: when the input is edited in place before backward, a tensor from save_for_backward
     raises; one kept otherwise gives a silently wrong gradient. Cannot see state that does not depend on the input."""
     _after_edit(bench, "edit_inputs", "an input")
 
 
-@check("edited_outputs", stage="contract", applies=is_differentiable)
+@check("edited_outputs", stage="contract", applies=has_reference)
 def edited_outputs(bench: Bench) -> None:
     """Catches ctx.y = y: the same as edited_inputs for the output. Cannot see state that does not depend on it."""
     _after_edit(bench, "edit_outputs", "the output")
@@ -70,7 +70,7 @@ def freed(bench: Bench) -> None:
         )
 
 
-@check("backward_twice", stage="contract", applies=is_differentiable)
+@check("backward_twice", stage="contract", applies=has_reference)
 def backward_twice(bench: Bench) -> None:
     """Catches a backward that consumes or overwrites what it saved: with retain_graph=True a second pass must give the
     right gradient again. Cannot see state shared between calls."""
@@ -85,7 +85,7 @@ def backward_twice(bench: Bench) -> None:
     )
 
 
-@check("independent_calls", stage="contract", applies=is_differentiable)
+@check("independent_calls", stage="contract", applies=has_reference)
 def independent_calls(bench: Bench) -> None:
     """Catches state kept on the class or in a global: after two forwards the first backward must still use its own. Sees
     calls in one thread only."""
@@ -128,7 +128,7 @@ def no_side_effects(bench: Bench) -> None:
             raise Failed(f"The call changed {', '.join(seen.facts.state_changes)} for everybody; it was put back.")
 
 
-@check("shared_input", stage="contract", applies=is_differentiable)
+@check("shared_input", stage="contract", applies=has_reference)
 def shared_input(bench: Bench) -> None:
     """Catches Functions that disturb other users of their input: a hook left on it, values overwritten that another
     operation has saved. The input also feeds a sine; its gradient must be the sum of both. Cannot see users elsewhere."""

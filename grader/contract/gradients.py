@@ -9,7 +9,7 @@ from torch import Tensor
 
 from grader.contract.check import Bench, Failed, check, difference, must_reveal
 from grader.contract.proxy import SubjectFailed, proxied
-from grader.contract.values import is_differentiable
+from grader.contract.values import has_reference, is_differentiable
 from grader.inputs import Sample
 from grader.subject import Probe
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def has_true_gradient(exercise: Exercise) -> bool:
-    return is_differentiable(exercise) and not exercise.contract.surrogate
+    return has_reference(exercise) and not exercise.contract.surrogate
 
 
 @check("differentiable", stage="gradient", applies=is_differentiable)
@@ -41,7 +41,7 @@ def differentiable(bench: Bench) -> None:
         )
 
 
-@check("vjp", stage="gradient", applies=is_differentiable)
+@check("vjp", stage="gradient", applies=has_reference)
 def vjp(bench: Bench) -> None:
     """Catches wrong gradients with a random upstream gradient on ordinary inputs. An all-ones upstream would accept 1 for
     g, zeros for softmax and any permutation of g. Stays away from kinks."""
@@ -49,7 +49,7 @@ def vjp(bench: Bench) -> None:
     must_reveal(any(some), "every expected gradient is zero")
 
 
-@check("vjp_elsewhere", stage="contract", applies=is_differentiable)
+@check("vjp_elsewhere", stage="contract", applies=has_reference)
 def vjp_elsewhere(bench: Bench) -> None:
     """Catches gradients that are right on ordinary inputs only: other arguments, ranks and broadcastings, 0-d, one-element
     and empty tensors. Stays away from kinks."""
@@ -89,7 +89,7 @@ def gradcheck(bench: Bench) -> None:
         )
 
 
-@check("surrogate", stage="gradient", applies=lambda e: is_differentiable(e) and e.contract.surrogate)
+@check("surrogate", stage="gradient", applies=lambda e: has_reference(e) and e.contract.surrogate)
 def surrogate(bench: Bench) -> None:
     """Catches the true derivative where a surrogate is asked: gradcheck on a straight-through estimator must say False.
     Which surrogate it is, the check `vjp` says."""
@@ -144,7 +144,7 @@ def extreme_gradient(bench: Bench) -> None:
         )
 
 
-@check("frozen_inputs", stage="contract", applies=is_differentiable)
+@check("frozen_inputs", stage="contract", applies=has_reference)
 def frozen_inputs(bench: Bench) -> None:
     """Catches a backward that works only if every input requires grad. Does not ask that work for frozen ones is saved."""
     args = bench.generic()

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from grader.contract.check import Bench, Failed, check, difference
-from grader.contract.values import is_differentiable
+from grader.contract.values import has_reference
 from grader.subject import Args, Grads, Observation, Probe
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def asks_second_order(exercise: Exercise) -> bool:
-    return is_differentiable(exercise) and exercise.contract.second_order != "ignored"
+    return has_reference(exercise) and exercise.contract.second_order != "ignored"
 
 
 @check("second_order", stage="contract", applies=asks_second_order)

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from grader.contract.check import Bench, Failed, check, difference
-from grader.contract.values import is_differentiable
+from grader.contract.values import has_reference, is_differentiable
 from grader.subject import Grads, Probe
 
 
@@ -27,7 +27,7 @@ def device(bench: Bench) -> None:
         )
 
 
-@check("vmap", stage="contract", applies=is_differentiable)
+@check("vmap", stage="contract", applies=has_reference)
 def vmap(bench: Bench) -> None:
     """Catches a class that claims to work under torch.func.vmap (generate_vmap_rule, or its own vmap) and does not: the
     result must equal a loop. Classes that claim nothing are not asked."""
@@ -45,7 +45,7 @@ def vmap(bench: Bench) -> None:
             raise Failed(f"Under torch.func.vmap the output is not that of a loop: {problem}.")
 
 
-@check("jvp", stage="contract", applies=is_differentiable)
+@check("jvp", stage="contract", applies=has_reference)
 def jvp(bench: Bench) -> None:
     """Catches a forward-mode rule (jvp) that disagrees with backward: for random t and g, g . (J t) must equal
     (g J) . t. Classes without a jvp are not asked."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import torch
 
 from grader.contract.check import Bench, Failed, check, difference
-from grader.contract.values import is_differentiable
+from grader.contract.values import has_reference, is_differentiable
 from grader.subject import Grads, Probe
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ def _delivered(bench: Bench, args: tuple[object, ...], upstream: Grads, where: s
     return bench.observe(Probe(args, upstream=(upstream,)), where=where).grads[0]
 
 
-@check("upstream_linearity", stage="gradient", applies=is_differentiable)
+@check("upstream_linearity", stage="gradient", applies=has_reference)
 def upstream_linearity(bench: Bench) -> None:
     """Catches an upstream gradient used non-linearly: clamped, squared, by its sign or norm. gradcheck sends only unit
     vectors and accepts those. Cannot see a wrong formula that is linear in g."""
@@ -54,7 +54,7 @@ def upstream_untouched(bench: Bench) -> None:
             )
 
 
-@check("upstream_layout", stage="contract", applies=is_differentiable)
+@check("upstream_layout", stage="contract", applies=has_reference)
 def upstream_layout(bench: Bench) -> None:
     """Catches code that reads raw storage or calls .view(): the same numbers must give the same gradient when grad_output
     is transposed, a strided slice, or the stride-0 tensor that .sum() sends. Cannot see what the backward does to it."""
@@ -77,7 +77,7 @@ def upstream_layout(bench: Bench) -> None:
         )
 
 
-@check("input_layout", stage="contract", applies=is_differentiable)
+@check("input_layout", stage="contract", applies=has_reference)
 def input_layout(bench: Bench) -> None:
     """Catches code that reads the inputs' raw storage: transposed and strided inputs must give the same results. Cannot
     see layouts the operation itself never meets."""
@@ -94,7 +94,7 @@ def input_layout(bench: Bench) -> None:
 
 
 def several_outputs(exercise: Exercise) -> bool:
-    return is_differentiable(exercise) and exercise.outputs > 1
+    return has_reference(exercise) and exercise.outputs > 1
 
 
 @check("unused_outputs", stage="contract", applies=several_outputs)

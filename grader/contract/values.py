@@ -18,6 +18,11 @@ def is_differentiable(exercise: Exercise) -> bool:
     return exercise.kind == "function"
 
 
+def has_reference(exercise: Exercise) -> bool:
+    """Whether outputs and gradients can be compared with the reference's: not where they are random."""
+    return is_differentiable(exercise) and not exercise.contract.random
+
+
 def _compare_forward(bench: Bench, sample: Sample, *, tolerance: float | None = None, grad_enabled: bool = True) -> None:
     seen = bench.observe(Probe(sample.args, grad_enabled=grad_enabled), where=sample.name)
     right = bench.right_outputs(sample.args)
@@ -33,7 +38,7 @@ def _compare_forward(bench: Bench, sample: Sample, *, tolerance: float | None = 
             )
 
 
-@check("forward", stage="forward", applies=is_differentiable)
+@check("forward", stage="forward", applies=has_reference)
 def forward(bench: Bench) -> None:
     """Catches a forward whose value, shape or dtype differs from the reference on ordinary inputs. Cannot see the
     gradient."""
@@ -41,7 +46,7 @@ def forward(bench: Bench) -> None:
         _compare_forward(bench, sample)
 
 
-@check("forward_elsewhere", stage="contract", applies=is_differentiable)
+@check("forward_elsewhere", stage="contract", applies=has_reference)
 def forward_elsewhere(bench: Bench) -> None:
     """Catches a forward that is right on ordinary inputs only: other arguments, other ranks, 0-d, one-element and empty
     tensors. Cannot see the gradient."""
@@ -74,7 +79,7 @@ def forward_nonfinite(bench: Bench) -> None:
         _compare_forward(bench, sample)
 
 
-@check("no_grad", stage="contract", applies=is_differentiable)
+@check("no_grad", stage="contract", applies=has_reference)
 def no_grad(bench: Bench) -> None:
     """Catches a forward that works only while gradients are recorded (a return inside the requires_grad branch). Cannot
     see differences that training mode makes elsewhere."""
@@ -87,7 +92,7 @@ def no_grad(bench: Bench) -> None:
             raise Failed(f"When no input needs a gradient the output is wrong: {problem}.")
 
 
-@check("low_precision", stage="contract", applies=lambda e: is_differentiable(e) and e.contract.low_precision)
+@check("low_precision", stage="contract", applies=lambda e: has_reference(e) and e.contract.low_precision)
 def low_precision(bench: Bench) -> None:
     """Catches outputs and gradients in another dtype than the input's (a `.float()`, a NumPy float64) and code that runs
     in float64 only. Compares values loosely; small losses of precision are not its business."""

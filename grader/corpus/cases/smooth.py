@@ -1,0 +1,309 @@
+"""Cases: smooth functions of one tensor."""
+
+from __future__ import annotations
+
+import threading
+
+import torch
+from torch.autograd import Function
+
+from grader.corpus.case import right, wrong
+
+
+@right("cube", "pow")
+class CubePow(Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x.pow(3)
+
+    @staticmethod
+    def backward(ctx, g):
+        (x,) = ctx.saved_tensors
+        return g * 3 * x.pow(2)
+
+
+@right("cube", "nested_function", "backward is itself a Function with its own backward")
+class CubeNestedFunction(Function):
+    class Slope(Function):
+        @staticmethod
+        def forward(ctx, g, x):
+            ctx.save_for_backward(g, x)
+            return 3 * g * x * x
+
+        @staticmethod
+        def backward(ctx, gg):
+            g, x = ctx.saved_tensors
+            return 3 * x * x * gg, 6 * g * x * gg
+
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x * x * x
+
+    @staticmethod
+    def backward(ctx, g):
+        (x,) = ctx.saved_tensors
+        return CubeNestedFunction.Slope.apply(g, x)
+
+
+@wrong("cube", "wrong_second_backward", "hand-written second backward forgets a factor 2")
+class CubeWrongSecondBackward(Function):
+    class Slope(Function):
+        @staticmethod
+        def forward(ctx, g, x):
+            ctx.save_for_backward(g, x)
+            return 3 * g * x * x
+
+        @staticmethod
+        def backward(ctx, gg):
+            g, x = ctx.saved_tensors
+            return 3 * x * x * gg, 3 * g * x * gg
+
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x * x * x
+
+    @staticmethod
+    def backward(ctx, g):
+        (x,) = ctx.saved_tensors
+        return CubeWrongSecondBackward.Slope.apply(g, x)
+
+
+@wrong("cube", "y_over_x", "3*y/x: nan at x == 0")
+class CubeYOverX(Function):
+    @staticmethod
+    def forward(ctx, x):
+        y = x**3
+        ctx.save_for_backward(x, y)
+        return y
+
+    @staticmethod
+    def backward(ctx, g):
+        x, y = ctx.saved_tensors
+        return g * 3 * y / x
+
+
+@wrong("cube", "abs_power", "3*|x|*x: right for x > 0 only (checked on rand() it passes)")
+class CubeAbsPower(Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x**3
+
+    @staticmethod
+    def backward(ctx, g):
+        (x,) = ctx.saved_tensors
+        return g * 3 * x.abs() * x
+
+
+@right("exp", "recompute")
+class ExpRecompute(Function):
+    @staticmethod
+    def forward(ctx, i):
+        ctx.save_for_backward(i)
+        return torch.exp(i)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (i,) = ctx.saved_tensors
+        return grad_output * torch.exp(i)
+
+
+@wrong("exp", "output_on_ctx", "ctx.y = y: leak, and in-place change of y unnoticed")
+class ExpOutputOnCtx(Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.y = torch.exp(x)
+        return ctx.y
+
+    @staticmethod
+    def backward(ctx, g):
+        return g * ctx.y
+
+
+@wrong("exp", "clipped_forward", 'clamps the input at 3 "for stability": values and gradients wrong above')
+class ExpClippedForward(Function):
+    @staticmethod
+    def forward(ctx, x):
+        y = torch.exp(x.clamp(max=3.0))
+        ctx.save_for_backward(y)
+        return y
+
+    @staticmethod
+    def backward(ctx, g):
+        (y,) = ctx.saved_tensors
+        return g * y
+
+
+@wrong("exp", "thread_local", "state in threading.local: two calls on one thread still clash")
+class ExpThreadLocal(Function):
+    tl = threading.local()
+
+    @staticmethod
+    def forward(ctx, x):
+        y = torch.exp(x)
+        ExpThreadLocal.tl.y = y.detach()
+        return y
+
+    @staticmethod
+    def backward(ctx, g):
+        return g * ExpThreadLocal.tl.y
+
+
+@wrong("exp", "rows_reshaped", "x.view(x.shape[0], -1): ambiguous -1 for zero rows, IndexError for 0-d")
+class ExpRowsReshaped(Function):
+    @staticmethod
+    def forward(ctx, x):
+        y = torch.exp(x.reshape(x.shape[0], -1)).reshape(x.shape)
+        ctx.save_for_backward(y)
+        return y
+
+    @staticmethod
+    def backward(ctx, g):
+        (y,) = ctx.saved_tensors
+        return (g.reshape(g.shape[0], -1) * y.reshape(y.shape[0], -1)).reshape(y.shape)
+
+
+@wrong("corpus/tanh", "naive_exp", "(e^x - e^-x)/(e^x + e^-x): nan for |x| > 709")
+class TanhNaiveExp(Function):
+    @staticmethod
+    def forward(ctx, x):
+        a, b = x.exp(), (-x).exp()
+        y = (a - b) / (a + b)
+        ctx.save_for_backward(y)
+        return y
+
+    @staticmethod
+    def backward(ctx, g):
+        (y,) = ctx.saved_tensors
+        return g * (1 - y * y)
+
+
+@wrong(
+    "corpus/tanh",
+    "cosh_backward",
+    "(cosh^2 - sinh^2) / cosh^2: inf - inf for large |x|",
+)
+class TanhCoshBackward(Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return torch.tanh(x)
+
+    @staticmethod
+    def backward(ctx, g):
+        (x,) = ctx.saved_tensors
+        c, s = torch.cosh(x), torch.sinh(x)
+        return g * (c * c - s * s) / (c * c)
+
+
+@wrong(
+    "corpus/tanh",
+    "jvp_wrong",
+    "backward right, jvp forgets the square: only forward mode is wrong",
+)
+class TanhJvpWrong(Function):
+    @staticmethod
+    def forward(x):
+        return torch.tanh(x)
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        ctx.save_for_backward(output)
+        ctx.save_for_forward(output)
+
+    @staticmethod
+    def backward(ctx, g):
+        (y,) = ctx.saved_tensors
+        return g * (1 - y * y)
+
+    @staticmethod
+    def jvp(ctx, t):
+        (y,) = ctx.saved_tensors
+        return t * (1 - y)
+
+
+@wrong(
+    "corpus/tanh",
+    "claims_vmap_without_setup_context",
+    'generate_vmap_rule on a ctx-style forward: "must override setup_context" under torch.func',
+)
+class TanhClaimsVmapWithoutSetupContext(Function):
+    generate_vmap_rule = True
+
+    @staticmethod
+    def forward(ctx, x):
+        y = torch.tanh(x)
+        ctx.save_for_backward(y)
+        return y
+
+    @staticmethod
+    def backward(ctx, g):
+        (y,) = ctx.saved_tensors
+        return g * (1 - y * y)
+
+
+@right("corpus/tanh", "vmap_staticmethod", "hand-written vmap rule with the right out_dim")
+class TanhVmapStaticmethod(Function):
+    @staticmethod
+    def forward(x):
+        return torch.tanh(x)
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        ctx.save_for_backward(output)
+
+    @staticmethod
+    def backward(ctx, g):
+        (y,) = ctx.saved_tensors
+        return g * (1 - y * y)
+
+    @staticmethod
+    def vmap(info, in_dims, x):
+        return TanhVmapStaticmethod.apply(x), in_dims[0]
+
+
+@wrong(
+    "corpus/tanh",
+    "sign_of_g",
+    "uses g.sign(): magnitude of the upstream gradient ignored; one-hot gradcheck passes",
+)
+class TanhSignOfG(Function):
+    @staticmethod
+    def forward(ctx, x):
+        y = torch.tanh(x)
+        ctx.save_for_backward(y)
+        return y
+
+    @staticmethod
+    def backward(ctx, g):
+        (y,) = ctx.saved_tensors
+        return g.sign() * (1 - y * y)
+
+
+@wrong("corpus/reciprocal", "power_off_by_one", "-1/x instead of -1/x^2")
+class ReciprocalPowerOffByOne(Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return 1 / x
+
+    @staticmethod
+    def backward(ctx, g):
+        (x,) = ctx.saved_tensors
+        return -g / x
+
+
+@wrong("corpus/reciprocal", "eps_in_backward", "eps only in the backward: small bias everywhere")
+class ReciprocalEpsInBackward(Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return 1 / x
+
+    @staticmethod
+    def backward(ctx, g):
+        (x,) = ctx.saved_tensors
+        return -g / (x * x + 1e-3)
