@@ -1,7 +1,7 @@
 """How long a learner waits for a verdict, exercise by exercise, and an instructor for the sample class.
 
-`make bench` prints a table and leaves nothing behind. Times are medians of a few runs in a warm process, for a right
-answer and for the slowest of the known wrong ones (which also has to be diagnosed).
+`make bench` prints a table and leaves nothing behind. Times are medians of a few runs in a warm process, for a
+right answer and for the slowest of the known wrong ones (which also has to be diagnosed).
 """
 
 from __future__ import annotations
@@ -65,7 +65,8 @@ def instructor() -> str:
         subprocess.run(make, check=True, capture_output=True)
         taken = seconds(lambda: subprocess.run(grade, check=False, capture_output=True), runs=1)
         handed_in = len(list((Path(place) / "submitted").glob("*/*")))
-    return f"The sample class: {handed_in} submissions in {taken:.0f} s, {taken / max(handed_in, 1):.2f} s each"
+    each = taken / max(handed_in, 1)
+    return f"The sample class: {handed_in} submissions in {taken:.0f} s, {each:.2f} s each"
 
 
 if __name__ == "__main__":
@@ -74,4 +75,5 @@ if __name__ == "__main__":
     first = next(iter(grader.exercises.catalogue().values()))
     verdict(first, first.variants[0].thing, PUBLIC_SEED)  # what torch loads once is not the exercise's time
     console.print(learner())
+    console.print("Grading the sample class; this takes minutes ...")
     console.print(instructor())
