@@ -333,7 +333,8 @@ grade("my_gradcheck", my_gradcheck)
 # torch.autograd.gradcheck(fn, inputs, eps=1e-6, atol=1e-5, rtol=1e-3)
 # ```
 #
-# - At least one input must be float64 **and** require grad; others are taken as constants.
+# - At least one input must require grad; inputs that do not are taken as constants. Those that do should be float64:
+#   for float32 you get a warning, and most likely a failure that says nothing about your backward.
 # - It passes where $\lvert a - n\rvert \le \text{atol} + \text{rtol} \cdot \lvert n\rvert$ for all entries.
 # - It returns `True`, or raises with both Jacobians in the message. `raise_exception=False` makes that a `False`.
 #
@@ -560,8 +561,8 @@ print("OnTheClass, two calls, then the first backward:", first[0].tolist())
 #
 # ## Linear in the upstream gradient
 #
-# The first row deserves its own test, because this bug travels well: clipping the gradient inside a backward was copied
-# from one popular article into a great many repositories.
+# The first row deserves its own test, because this bug travels well: the recipe that clips $g$ inside the backward of a
+# straight-through sign (you met it in lesson 03) comes from a widely copied article.
 #
 # The answer $v(g) = g^\top J$ is a matrix product, so it is **linear** in $g$, whatever the function was. That is
 #
