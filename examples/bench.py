@@ -1,7 +1,7 @@
 """How long a learner waits for a verdict, exercise by exercise, and an instructor for the sample class.
 
-`make bench` prints a table and leaves nothing behind. Times are medians of a few runs in a warm process, for a
-right answer and for the slowest of the known wrong ones (which also has to be diagnosed).
+`make bench` prints a table and leaves nothing behind. Times are medians of a few runs in a warm process, for
+a right answer and for the slowest of the known wrong ones (which also has to be diagnosed).
 """
 
 from __future__ import annotations
