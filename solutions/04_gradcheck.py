@@ -561,8 +561,8 @@ print("OnTheClass, two calls, then the first backward:", first[0].tolist())
 #
 # ## Linear in the upstream gradient
 #
-# The first row deserves its own test, because this bug travels well: the recipe that clips $g$ inside the backward of a
-# straight-through sign (you met it in lesson 03) comes from a widely copied article.
+# The first row deserves its own test, because this bug travels well: for a straight-through sign (lesson 03) a widely
+# copied article clips $g$ itself, `F.hardtanh(grad_output)`, where the window belongs on $x$.
 #
 # The answer $v(g) = g^\top J$ is a matrix product, so it is **linear** in $g$, whatever the function was. That is
 #
