@@ -167,3 +167,16 @@ def exercises(as_json: bool) -> None:
     from grader.listing import as_table, entries
 
     click.echo(json.dumps(entries(), indent=2) if as_json else as_table())
+
+
+@main.command()
+@click.argument("exercises", nargs=-1, metavar="[EXERCISE]...")
+@click.option("--json", "as_json", is_flag=True, help="Print the rows as JSON.")
+@click.option("--write", is_flag=True, help="Write docs/matrix.md instead of printing.")
+def matrix(exercises: tuple[str, ...], as_json: bool, write: bool) -> None:
+    """Test the tests: every implementation of known verdict x every check; exit 1 if a verdict is wrong."""
+    from grader.matrix.report import report_matrix
+
+    text, good = report_matrix(exercises, as_json=as_json, write=write)
+    click.echo(text)
+    sys.exit(0 if good else 1)

@@ -27,6 +27,7 @@ __all__ = [
     "SecondOrder",
     "Variant",
     "by_id",
+    "source_as",
 ]
 
 Args = tuple[Any, ...]
@@ -135,7 +136,7 @@ class Exercise:
         """Decorator: this class or function is a classic wrong answer to the exercise."""
 
         def add(thing: Thing) -> Thing:
-            source = _source_as(self.symbol, thing)
+            source = source_as(self.symbol, thing)
             self.written_misconceptions.append(Misconception(id, thing, source, sentence))
             return thing
 
@@ -145,7 +146,7 @@ class Exercise:
         """Decorator: this class or function is a right answer in another style."""
 
         def add(thing: Thing) -> Thing:
-            self.variants.append(Variant(id, thing, _source_as(self.symbol, thing)))
+            self.variants.append(Variant(id, thing, source_as(self.symbol, thing)))
             return thing
 
         return add
@@ -158,7 +159,7 @@ class Exercise:
         return (*self.written_misconceptions, *derived_misconceptions(self))
 
 
-def _source_as(symbol: str, thing: Any) -> str:
+def source_as(symbol: str, thing: Any) -> str:
     """The source of a decorated class or function, without its decorator, defined under `symbol`."""
     lines = textwrap.dedent(inspect.getsource(thing)).splitlines()
     start = next(i for i, line in enumerate(lines) if line.startswith(("class ", "def ")))

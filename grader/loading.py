@@ -63,9 +63,9 @@ def _how_it_ended(done: subprocess.CompletedProcess[str]) -> str:
 
 
 def _no_answer(exercise: str, reason: str) -> Outcome:
-    from grader import exercises
+    from grader import corpus
 
-    found = exercises.get(exercise)
+    found = corpus.find(exercise)
     message = f"The code gave no answer: {reason}."
     verdict = {
         "exercise": exercise,
@@ -106,12 +106,12 @@ def load_symbol(path: Path, symbol: str) -> Any:
 
 
 def _child(exercise_id: str, path: str, name: str) -> dict[str, Any]:
-    from grader import exercises
+    from grader import corpus
     from grader.battery import PUBLIC_SEED
     from grader.checking import verdict
 
     try:
-        exercise = exercises.get(exercise_id)
+        exercise = corpus.find(exercise_id)
         thing = load_symbol(Path(path), name or exercise.symbol)
     except GraderError as error:
         return {"error": str(error)}

@@ -29,7 +29,7 @@ def exercises() -> dict[str, Exercise]:
 @lru_cache(maxsize=1)
 def cases() -> tuple[Case, ...]:
     """Every case of the corpus, family by family."""
-    for name in _modules("cases"):
+    for name in _modules("families"):
         importlib.import_module(name)
     return tuple(CASES)
 

@@ -1,7 +1,7 @@
 """What a corpus case is, and the decorators that collect them.
 
 A case is written as a class (or a plain function, where the implementation is no Function at all) under one
-of the decorators, in the module of its family in `grader/corpus/cases/`.
+of the decorators, in the module of its family in `grader/corpus/families/`.
 """
 
 from __future__ import annotations
@@ -10,9 +10,22 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
+from grader.exercise import source_as
+
 __all__ = ["CASES", "Case", "right", "wrong"]
 
 Thing = TypeVar("Thing")
+PREAMBLE = """import math
+import threading
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch.autograd import Function
+from torch.autograd.function import once_differentiable
+
+
+"""
 
 
 @dataclass(frozen=True)
@@ -35,6 +48,10 @@ class Case:
     @property
     def id(self) -> str:
         return f"{self.exercise}:{self.name}"
+
+    def file_text(self, symbol: str) -> str:
+        """A Python file that defines the implementation as `symbol`, for the command line."""
+        return PREAMBLE + source_as(symbol, self.thing)
 
 
 CASES: list[Case] = []

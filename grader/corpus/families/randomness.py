@@ -13,18 +13,18 @@ class DropoutNewMaskInBackward(Function):
     @staticmethod
     def forward(ctx, x, p):
         ctx.p = p
-        return x * (torch.rand(x.shape) >= p) / (1 - p)
+        return x * (torch.rand_like(x) >= p) / (1 - p)
 
     @staticmethod
     def backward(ctx, g):
-        return g * (torch.rand(g.shape) >= ctx.p) / (1 - ctx.p), None
+        return g * (torch.rand_like(g) >= ctx.p) / (1 - ctx.p), None
 
 
 @wrong("corpus/dropout", "unscaled_backward", "mask right, 1/(1-p) missing in backward")
 class DropoutUnscaledBackward(Function):
     @staticmethod
     def forward(ctx, x, p):
-        m = torch.rand(x.shape) >= p
+        m = torch.rand_like(x) >= p
         ctx.save_for_backward(m)
         return x * m / (1 - p)
 
@@ -37,7 +37,7 @@ class DropoutUnscaledBackward(Function):
 class DropoutMaskSaved(Function):
     @staticmethod
     def forward(ctx, x, p):
-        kept = torch.rand(x.shape, dtype=x.dtype, device=x.device) >= p
+        kept = torch.rand_like(x) >= p
         ctx.save_for_backward(kept)
         ctx.scale = 1 / (1 - p)
         return x * kept * ctx.scale
@@ -70,7 +70,7 @@ class DropoutFactorsSaved(Function):
 class DropoutKeepsP(Function):
     @staticmethod
     def forward(ctx, x, p):
-        kept = torch.rand(x.shape, dtype=x.dtype, device=x.device) < p
+        kept = torch.rand_like(x) < p
         ctx.save_for_backward(kept)
         ctx.scale = 1 / (1 - p)
         return x * kept * ctx.scale

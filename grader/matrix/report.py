@@ -1,0 +1,29 @@
+"""What `grader matrix` prints and writes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+from grader.corpus import find
+from grader.errors import GraderError
+from grader.matrix.page import write_page
+from grader.matrix.rows import Row, all_exercises, matrix
+from grader.matrix.table import as_text
+
+__all__ = ["report_matrix"]
+
+
+def report_matrix(wanted: Sequence[str], *, as_json: bool, write: bool) -> tuple[str, bool]:
+    """The text to print, and whether every verdict is as it should be. `write` renews docs/matrix.md."""
+    if write and wanted:
+        raise GraderError("--write renews the page of all exercises. Leave out the exercise, or --write.")
+    rows = matrix([find(id) for id in wanted] or all_exercises().values())
+    good = all(row.as_it_should for row in rows)
+    if write:
+        return f"wrote {write_page(rows)}", good
+    return (_json(rows) if as_json else as_text(rows)), good
+
+
+def _json(rows: list[Row]) -> str:
+    return json.dumps([row.to_dict() for row in rows], indent=2)
