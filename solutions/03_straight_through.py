@@ -93,10 +93,11 @@ for name, activation in (("tanh", torch.tanh), ("sign", torch.sign)):
 fig, (left, right) = figure(columns=2, width=9, height=3.2)
 for label, color in ((0, COLORS[0]), (1, COLORS[1])):
     left.scatter(*x_test[y_test == label].T, s=6, color=color, label=f"class {label}")
-for (wx, wy), offset in zip(weights[0].detach(), weights[1].detach(), strict=True):
-    left.axline((-offset * wx / (wx**2 + wy**2), -offset * wy / (wx**2 + wy**2)), slope=-wx / wy, color=TEXT, linewidth=0.8)
+W, b = (t.detach() for t in weights[:2])
+for (wx, wy), foot in zip(W, -b[:, None] * W / (W**2).sum(dim=1, keepdim=True), strict=True):
+    left.axline(foot.tolist(), slope=-wx / wy, color=TEXT, linewidth=0.8)
 left.set(title="Eight lines that never moved", xlim=(-2.6, 2.6), ylim=(-2, 2), aspect="equal")
-left.legend(loc="upper right", markerscale=2, fontsize=8)
+left.legend(loc="upper left", bbox_to_anchor=(1, 1), markerscale=2)
 for (name, curve), color in zip(curves.items(), COLORS[2:], strict=False):
     right.plot(range(0, 301, 20), curve, color=color, linewidth=2, label=name)
 right.set(title="Test accuracy", xlabel="step", ylim=(0.3, 1.05))
@@ -136,17 +137,19 @@ def stairs(x):
 
 x = torch.tensor(0.3, dtype=torch.float64)
 for distance in (0.001, 0.7, 10.3):
-    print(f"slope over a distance of {distance:5}: {((stairs(x + distance) - stairs(x)) / distance).item():.3f}")
+    rise = stairs(x + distance) - stairs(x)
+    print(f"slope over a distance of {distance:5}: {rise.item() / distance:.3f}")
 
 # %% [markdown]
-# Close by it is flat, over about one step it is anything, and from afar it is a line of slope 1. So we keep the staircase for the value and
-# take the slope from the line. The picture shows both on the left, and on the right the two slopes: the true one, 0
-# wherever it exists, and the declared one, 1.
+# Close by it is flat, over about one step it is anything, and from afar it is a line of slope 1. So we keep the staircase
+# for the value and take the slope from the line. The picture shows both on the left, and on the right the two slopes: the
+# true one, 0 wherever it exists, and the declared one, 1.
 
 # %%
 fig, (left, right) = figure(columns=2, width=9, height=2.9)
 for k in range(-3, 4):
-    left.plot([k / 2, k / 2 + 0.5], [k / 2, k / 2], color=COLORS[0], linewidth=3, label="forward: the stairs" if k == 0 else None)
+    name = "forward: the stairs" if k == 0 else None
+    left.plot([k / 2, k / 2 + 0.5], [k / 2, k / 2], color=COLORS[0], linewidth=3, label=name)
 left.plot([-1.5, 2], [-1.5, 2], "--", color=COLORS[1], linewidth=2, label="surrogate: the line")
 left.set(title="Value", xlabel="x")
 left.legend(loc="upper left", fontsize=9)
@@ -296,45 +299,67 @@ print(keeps_promise(StairsSTE.apply, lambda x: 1.0 * x, x))
 #
 # ## When straight through is too straight
 #
-# The identity has a weakness. Take one hidden unit $\mathrm{sign}(w u)$ over many inputs $u$, and a loss that wants
-# the sign of $u$ from it. Any $w > 0$ is perfect. But a cross-entropy always has some slope left, the identity hands it
-# on, and so $w$ is told to grow at every step, for ever, while the outputs do not change at all.
-#
-# The alternative: let the gradient through only where $h = wu$ is near the jump, say for $|h| \le 1$. Outside, the unit
-# is **saturated**: a small change of $h$ would not change the output, and so it is left alone.
+# Straight through is the simplest surrogate. Is it good enough for our net? The value of a sign, the gradient of the
+# identity:
 
 # %%
-def follow(window, steps=400, lr=0.1):
-    """w over the steps of a descent on the mean of log(1 + exp(-sign(u) * sign(w u)))."""
-    u, w, path = torch.linspace(-2, 2, 41), -0.3, []
-    for _ in range(steps):
-        path.append(w)
-        h, wanted = w * u, torch.sign(u)
-        value = torch.where(h >= 0, 1.0, -1.0)
-        g = -wanted * torch.sigmoid(-wanted * value)  # upstream: dL/dvalue, never quite zero
-        declared = (h.abs() <= 1).float() if window else torch.ones_like(h)
-        w -= lr * (g * declared * u).mean().item()
-    return path
+class StraightSign(Function):
+    """Value: sign(h). Declared gradient: that of y = h."""
+
+    @staticmethod
+    def forward(ctx, h):
+        return torch.sign(h)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return grad_output
 
 # %% [markdown]
-# The picture shows $w$ over the steps. From about step 8 on all outputs are right. Without a window $w$ goes on rising in
-# a straight line; with it $w$ slows down more and more, because fewer and fewer inputs lie within the window.
+# **Predict, then run.** The hidden weights get a gradient now. What will the accuracy be after 300 steps?
 
 # %%
-fig, ax = figure(width=7, height=2.8)
-ax.plot(follow(window=False), color=COLORS[1], linewidth=2, label="identity")
-ax.plot(follow(window=True), color=COLORS[0], linewidth=2, label="window |h| ≤ 1")
-ax.axhline(0, color=TEXT, linewidth=0.8)
-ax.set(xlabel="step", ylabel="w")
-ax.legend(loc="upper left")
+(x, y), (x_test, y_test), weights = start(seed=0)
+before = weights[0].detach().clone()
+optimizer = torch.optim.Adam(weights, lr=0.05)
+for _ in range(300):
+    optimizer.zero_grad()
+    F.binary_cross_entropy_with_logits(logits(x, weights, StraightSign.apply), y).backward()
+    optimizer.step()
+hits = (logits(x_test, weights, StraightSign.apply) > 0) == (y_test > 0.5)
+print(f"accuracy {hits.float().mean().item():.2f}")
+print(f"the hidden weights moved by {(weights[0] - before).abs().mean().item():.2f} on average")
+
+# %% [markdown]
+# They moved, and got nowhere. The reason is in the promise: backward behaves as if the hidden layer were $y = h$. The
+# gradient we follow is that of a net *without* an activation, a linear one, and for linear nets rings are hopeless. Every
+# point pulls at every line with full force, however far away it lies.
+#
+# For a sign only the points *near* the line matter: they are the ones that a step can bring to the other side. So let the
+# gradient through only where $h$ is near the jump, say for $|h| \le 1$. Further out the unit is **saturated** and left
+# alone. The surrogate with this window is the line that turns flat at $\pm 1$, known as hardtanh:
+#
+# $$\tilde s(h) = \max(-1, \min(1, h)), \qquad \tilde s'(h) = \begin{cases} 1 & |h| < 1 \\ 0 & |h| > 1. \end{cases}$$
+#
+# The picture shows, on the left, the sign with both surrogates, and on the right their slopes: the identity lets every
+# gradient through, hardtanh only those in the shaded window.
+
+# %%
+fig, (left, right) = figure(columns=2, width=9, height=2.9)
+for ax, identity in ((left, [-2.2, 2.2]), (right, [1, 1])):
+    ax.axvspan(-1, 1, color=COLORS[2], alpha=0.15, linewidth=0)
+    ax.plot([-2.2, 2.2], identity, "--", color=COLORS[1], linewidth=2, label="identity")
+left.plot([-2.2, -1, 1, 2.2], [-1, -1, 1, 1], "--", color=COLORS[2], linewidth=2, label="hardtanh")
+left.plot([-2.2, 0], [-1, -1], color=COLORS[0], linewidth=3, label="sign")
+left.plot([0, 2.2], [1, 1], color=COLORS[0], linewidth=3)
+left.set(title="Value", xlabel="h")
+left.legend(loc="upper left")
+right.plot([-2.2, -1, -1, 1, 1, 2.2], [0, 0, 1, 1, 0, 0], "--", color=COLORS[2], linewidth=2, label="hardtanh")
+right.plot([-2.2, 2.2], [0, 0], color=COLORS[0], linewidth=3, zorder=0, label="sign")
+right.set(title="Slope", xlabel="h", ylim=(-0.2, 1.6), yticks=[0, 1])
 fig.show()
 
 # %% [markdown]
-# The surrogate with this window is the line that turns flat at $\pm 1$, known as hardtanh:
-#
-# $$\tilde s(x) = \max(-1, \min(1, x)), \qquad \tilde s'(x) = \begin{cases} 1 & |x| < 1 \\ 0 & |x| > 1. \end{cases}$$
-#
-# At $|x| = 1$ it has a kink, and by lesson 02 both 0 and 1 are legal there. The window has its price, too: a unit that is
+# At $|h| = 1$ it has a kink, and by lesson 02 both 0 and 1 are legal there. The window has its price, too: a unit that is
 # saturated for *every* input gets no gradient and stays as it is, like a ReLU that is never active. Which surrogate works
 # best is a matter of trying. That there is one, and which, must stand in the code.
 #
@@ -413,7 +438,7 @@ print(torch.round(torch.tensor([0.5, 1.5, 2.5, -0.5, 0.6])).tolist())
 
 # %% nbgrader={"grade": false, "grade_id": "round_ste", "locked": false, "schema_version": 3, "solution": true}
 class RoundSTE(Function):
-    """Value: x rounded to the nearest integer, halves to even; x of any shape. Declared gradient: that of y = x."""
+    """Value: x rounded to integers, halves to even; x of any shape. Declared gradient: that of y = x."""
 
     @staticmethod
     def forward(ctx, x):
@@ -462,7 +487,8 @@ grade("round_ste", RoundSTE)
 x = torch.tensor([0.70, 0.75, 0.80, 0.90, -1.10, -1.30], requires_grad=True)
 y = torch.fake_quantize_per_tensor_affine(x, 0.25, 0, -4, 3)
 y.sum().backward()
-for row in zip(x.tolist(), torch.round(x.detach() / 0.25).tolist(), y.tolist(), x.grad.tolist(), strict=True):
+table = torch.stack([x, torch.round(x / 0.25), y, x.grad], dim=1).tolist()
+for row in table:
     print("x {:5.2f}   round(x / scale) {:3.0f}   y {:5.2f}   gradient {:.0f}".format(*row))
 
 # %% [markdown]
@@ -476,8 +502,8 @@ xs = torch.linspace(-1.6, 1.4, 1201)
 q = torch.round(xs / 0.25)
 ax.axvspan(-4.5 * 0.25, 3.5 * 0.25, color=COLORS[1], alpha=0.15, linewidth=0)
 ax.plot(xs, 0.25 * q.clamp(-4, 3), color=COLORS[0], linewidth=2.5, label="value")
-ax.plot([-1.6, -1.125, -1.125, 0.875, 0.875, 1.4], [-1, -1, -1.125, 0.875, 0.75, 0.75], "--", color=COLORS[1], linewidth=1.5,
-        label="surrogate: slope 1 in the window, else 0")
+surrogate = [-1.6, -1.125, -1.125, 0.875, 0.875, 1.4], [-1, -1, -1.125, 0.875, 0.75, 0.75]
+ax.plot(*surrogate, "--", color=COLORS[1], linewidth=1.5, label="surrogate: slope 1 in the window, else 0")
 for end in (-1.0, 0.75):
     ax.plot(end, end, "o", color=COLORS[0], markersize=6)
 ax.text(-0.125, -1.2, "the gradient passes", color=COLORS[1], ha="center", fontsize=9)
@@ -504,7 +530,8 @@ for bits, scale in ((2, 0.8), (3, 0.5), (4, 0.3)):
 
 bound = torch.tensor([-2.0, 1.0], requires_grad=True)
 for name, f in (("torch.clamp", torch.clamp), ("F.hardtanh", F.hardtanh)):
-    print(f"{name:12} slope at its bounds in this PyTorch:", torch.autograd.grad(f(bound, -2, 1).sum(), bound)[0].tolist())
+    (slope,) = torch.autograd.grad(f(bound, -2, 1).sum(), bound)
+    print(f"{name:12} slope at its bounds in this PyTorch:", slope.tolist())
 
 # %% [markdown]
 # All of those would have lost their gradient from one release to the next, with every output the same to the last bit. No
@@ -522,7 +549,7 @@ for name, f in (("torch.clamp", torch.clamp), ("F.hardtanh", F.hardtanh)):
 
 # %% nbgrader={"grade": false, "grade_id": "fake_quantize", "locked": false, "schema_version": 3, "solution": true}
 class FakeQuantize(Function):
-    """Value: scale * clamp(round(x / scale), qmin, qmax); x of any shape. Declared gradient: 1 in the window, else 0."""
+    """Value: scale * clamp(round(x / scale), qmin, qmax). Declared gradient: g in the window, else 0."""
 
     @staticmethod
     def forward(ctx, x, scale, qmin, qmax):
@@ -654,7 +681,7 @@ grade("grad_reverse", GradReverse)
 # ## Now the net
 #
 # Back to the rings. You have everything: `start` and `logits` from the beginning of the lesson, its training loop, and an
-# activation with a gradient.
+# activation with a gradient that is worth following.
 #
 # ### Exercise `train_binary` ★★★
 #
@@ -702,7 +729,8 @@ for (name, curve), color in zip(curves.items(), COLORS[2:], strict=False):
     ax.plot(range(0, 301, 20), curve, color=color, linewidth=1.5, label=name)
 try:
     milestones = (0, 10, 20, 40, 60, 100, 150, 200, 300)
-    ax.plot(milestones, [train_binary(steps, 0) for steps in milestones], "o-", color=COLORS[0], linewidth=2.5, label="your net of signs")
+    mine = [train_binary(steps, 0) for steps in milestones]
+    ax.plot(milestones, mine, "o-", color=COLORS[0], linewidth=2.5, label="your net of signs")
 except NotImplementedError:
     print("train_binary is not written yet")
 ax.set(title="Test accuracy", xlabel="step", ylim=(0.3, 1.05))
@@ -716,7 +744,7 @@ fig.show()
 # - An STE is a promise: value of $s$, gradient of $\tilde s$. Test it against $\tilde s$; gradcheck must say no.
 # - A window looks at $x$, never at the size of $g$, and its ends are part of the promise: state them yourself.
 # - `.float()` and `torch.where` with two numbers make float32; take the dtype from `x`.
-# - `x + (f(x) - x).detach()` is an STE in one line, and reversal is the same freedom with a minus.
+# - A sum of attached and detached terms is an STE in one line; gradient reversal is the same freedom with a minus.
 
 # %% [markdown] tags=["recall"]
 # ## Do you still know?

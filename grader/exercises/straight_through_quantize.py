@@ -274,6 +274,24 @@ class QuantizeTruncates(Function):
 
 
 @fake_quantize.misconception(
+    "through_int32",
+    "Your codes pass through an integer dtype and come back as float32, whatever dtype x has. A code can "
+    "stay a floating-point number with an integer value.",
+)
+class ThroughInt32(Function):
+    @staticmethod
+    def forward(ctx, x, scale, qmin, qmax):
+        code = torch.round(x / scale)
+        ctx.save_for_backward((code >= qmin) & (code <= qmax))
+        return scale * code.to(torch.int32).clamp(qmin, qmax).float()
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (inside,) = ctx.saved_tensors
+        return grad_output * inside, None, None, None
+
+
+@fake_quantize.misconception(
     "missing_nones",
     "backward returns one value, but forward had four inputs. There is one slot per input of forward; those "
     "without a gradient get None.",
