@@ -9,6 +9,7 @@ are kept, and later exercises are still graded.
 
 from __future__ import annotations
 
+import math
 import os
 import signal
 import tempfile
@@ -188,7 +189,7 @@ class ExecuteLesson(Execute):  # type: ignore[misc]
             "evalue": f"stopped: no answer within {limit} s",
             "traceback": [f"{STUCK}: stopped: no answer within {limit} s"],
         }
-        return max(1, min(limit, int(self.deadline - monotonic())))
+        return max(1, min(limit, math.ceil(self.deadline - monotonic())))
 
     def output(
         self, outs: list[NotebookNode], msg: dict[str, Any], display_id: str | None, cell_index: int

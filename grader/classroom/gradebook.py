@@ -113,7 +113,7 @@ class _Staged(Autograde):  # type: ignore[misc]
         self.coursedir.assignment_id, self.coursedir.student_id = lesson, student
         self.staged = folder.staged(student, lesson) / f"{lesson}.ipynb"
         self.executed, self.force = executed, True
-        steps: list[Any] = list(self.autograde_preprocessors)
+        steps: list[Any] = list(getattr(self, "autograde_preprocessors"))  # noqa: B009 (traitlets has no types)
         self.autograde_preprocessors = [self._attach if _executes(step) else step for step in steps]
 
     def init_notebooks(self) -> None:

@@ -116,7 +116,7 @@ def _text(path: Path, limit: float) -> str:
             )
         return path.read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise Unreadable(f"not UTF-8 text (byte {error.start}): no notebook, or damaged") from None
+        raise Unreadable(f"not UTF-8 text (byte {error.start}): no notebook") from None
     except OSError as error:
         raise Unreadable(f"the file cannot be opened: {error.strerror}") from None
 
@@ -148,6 +148,8 @@ def _cell(raw: dict[str, Any]) -> dict[str, Any]:
         "source": "".join(map(str, source)) if isinstance(source, list) else str(source),
         "metadata": about if isinstance(about, dict) else {},
     }
+    if isinstance(raw.get("id"), str):
+        cell["id"] = raw["id"]  # repair gives the others one
     if cell["cell_type"] == "code":
         cell.update(outputs=[], execution_count=None)
     return cell

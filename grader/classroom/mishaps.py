@@ -48,14 +48,14 @@ def renamed(name: str) -> Callable[[NotebookNode, Path], None]:
 
 def copied_test(notebook: NotebookNode, file: Path) -> None:
     """The first test cell was copied to try something, then left in at the end."""
-    notebook.cells.append(copy.deepcopy(_tests(notebook)[0]))
+    notebook.cells.append(_copy(_tests(notebook)[0]))
     none(notebook, file)
 
 
 def copied_answer(notebook: NotebookNode, file: Path) -> None:
     """The first answer was tried in a copy above the real one."""
     place = notebook.cells.index(_answers(notebook)[0])
-    notebook.cells.insert(place, copy.deepcopy(notebook.cells[place]))
+    notebook.cells.insert(place, _copy(notebook.cells[place]))
     none(notebook, file)
 
 
@@ -133,6 +133,13 @@ def emptied(notebook: NotebookNode, file: Path) -> None:
     file.write_text("", encoding="utf-8")
 
 
+def _copy(cell: NotebookNode) -> NotebookNode:
+    """As JupyterLab copies: with the nbgrader data, under a new cell id."""
+    copied = copy.deepcopy(cell)
+    copied.id = f"{cell.id}-copy"
+    return copied
+
+
 def _answers(notebook: NotebookNode) -> list[NotebookNode]:
     return [cell for cell in notebook.cells if grade_id(cell) and cell.metadata.nbgrader.get("solution")]
 
@@ -143,4 +150,4 @@ def _tests(notebook: NotebookNode) -> list[NotebookNode]:
 
 def _after_first_test(notebook: NotebookNode, source: str) -> None:
     place = notebook.cells.index(_tests(notebook)[0])
-    notebook.cells.insert(place + 1, new_code_cell(source))
+    notebook.cells.insert(place + 1, new_code_cell(source, id="tried-out"))

@@ -99,16 +99,26 @@ def _result(name: str, cell: NotebookNode, points: float, master: Master) -> Exe
     told, error = verdict(cell) or {}, problem(cell)
     exercise = str(told.get("exercise") or master.solution_of(name) or name)
     earned = 0.0 if error else (score(cell) or 0.0)
-    failed = [str(f.get("check")) for f in told.get("findings", []) if not f.get("passed", True)]
-    diagnosis = [str(d) for d in told.get("diagnosis", [])]
+    failed = [str(finding.get("check")) for finding in _failed(told)]
+    diagnosis = [str(d) for d in _list(told, "diagnosis")]
     why = _in_words(error) or ("" if diagnosis else _unwritten(told))
     return ExerciseResult(exercise, earned, points, earned >= points, diagnosis, failed, why)
 
 
 def _unwritten(told: dict[str, Any]) -> str:
     """Says so when the checks met nothing but the stub."""
-    messages = [str(f.get("message")) for f in told.get("findings", []) if not f.get("passed", True)]
+    messages = [str(finding.get("message")) for finding in _failed(told)]
     return "not written yet" if any("NotImplementedError" in message for message in messages) else ""
+
+
+def _failed(told: dict[str, Any]) -> list[dict[str, Any]]:
+    return [f for f in _list(told, "findings") if isinstance(f, dict) and not f.get("passed", True)]
+
+
+def _list(told: dict[str, Any], name: str) -> list[Any]:
+    """A list from a record that student code may have tampered with."""
+    found = told.get(name)
+    return found if isinstance(found, list) else []
 
 
 def _in_words(error: tuple[str, str] | None) -> str:

@@ -100,7 +100,9 @@ def _choose(cells: list[NotebookNode], master: Master, notes: Notes) -> dict[str
             free = [cell for cell in cells if not any(cell is kept for kept in chosen.values())]
             found = _look_alikes(free, name, master)
             if found:
-                chosen[name] = found[-1]
+                chosen[name] = (
+                    found[0] if is_test(master.cells[name]) else found[-1]
+                )  # the last definition counts
                 notes.add(LOST, name)
     return chosen
 

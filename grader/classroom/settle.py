@@ -53,9 +53,13 @@ def _what_is_wrong(cell: NotebookNode) -> str | None:
     if len(records) > 1:
         return f"{len(records)} verdicts were recorded where one was expected"
     told = verdict(cell)
-    if told is not None and abs(float(told.get("points", math.nan)) - found) > TOLERANCE:
+    if told is not None and not _equal(told.get("points"), found):
         return f"the recorded verdict says {told.get('points')} points, the last line {found:g}"
     return None
+
+
+def _equal(one: Any, other: float) -> bool:
+    return isinstance(one, int | float) and math.isclose(one, other, abs_tol=TOLERANCE)
 
 
 def score(cell: NotebookNode) -> float | None:

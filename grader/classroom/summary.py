@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from traitlets.config import Config
 
 from grader.classroom.folder import ClassFolder
 from grader.classroom.gradebook import Row, read_rows
 from grader.classroom.master import load_master
-from grader.classroom.outcome import Outcome, Status
+from grader.classroom.outcome import ExerciseResult, Outcome, Status
 
 __all__ = ["ClassSummary", "Entry", "Mistake", "StudentRow", "summarise"]
 
@@ -45,6 +45,7 @@ class Mistake:
 
     exercise: str
     id: str
+    kind: Literal["misconception", "check"]
     sentence: str
     students: list[str]
 
@@ -82,6 +83,7 @@ class ClassSummary:
                 {
                     "exercise": m.exercise,
                     "id": m.id,
+                    "kind": m.kind,
                     "sentence": m.sentence,
                     "count": len(m.students),
                     "students": m.students,
@@ -112,7 +114,7 @@ def _entry_dict(entry: Entry) -> dict[str, Any]:
     }
 
 
-def _result_dict(result: Any) -> dict[str, Any]:
+def _result_dict(result: ExerciseResult) -> dict[str, Any]:
     names = ("points", "out_of", "passed", "diagnosis", "failed", "problem")
     return {name: getattr(result, name) for name in names}
 
@@ -151,29 +153,37 @@ def _unknown(folder: ClassFolder, student: str, lesson: str, row: Row | None) ->
 def _mistakes(rows: list[StudentRow]) -> list[Mistake]:
     """Most common first."""
     who: dict[tuple[str, str], list[str]] = defaultdict(list)
+    checks = set()
     for row in rows:
         for result in (result for entry in row.entries for result in entry.outcome.exercises):
-            name = _name(result)
-            if name:
-                who[result.exercise, name].append(row.student)
-    found = [Mistake(exercise, id, _sentence(exercise, id), names) for (exercise, id), names in who.items()]
-    return sorted(found, key=lambda m: (-len(m.students), m.exercise, m.id))
+            found = _mistake(result)
+            if found:
+                who[result.exercise, found].append(row.student)
+                if not result.diagnosis:
+                    checks.add((result.exercise, found))
+    made = [_described(*key, key in checks, names) for key, names in who.items()]
+    return sorted(made, key=lambda m: (-len(m.students), m.kind == "check", m.exercise, m.id))
 
 
-def _name(result: Any) -> str:
+def _mistake(result: ExerciseResult) -> str:
     """What went wrong in an exercise, "" when nothing did or it was never begun."""
     if result.passed or result.problem:
         return ""
     return next(iter([*result.diagnosis, *result.failed]), "")
 
 
+def _described(exercise: str, id: str, is_check: bool, students: list[str]) -> Mistake:
+    if is_check:
+        return Mistake(exercise, id, "check", "this check failed, by no mistake known by name", students)
+    return Mistake(exercise, id, "misconception", _sentence(exercise, id), students)
+
+
 def _sentence(exercise: str, id: str) -> str:
-    """What the misconception says to its author; "" for a failed check or an exercise of another course."""
+    """What the misconception says to its author; "" for an exercise of another course."""
     from grader.exercises import catalogue
 
     found = catalogue().get(exercise)
-    known = {m.id: m.sentence for m in found.misconceptions} if found else {}
-    return known.get(id, "no misconception we know by name; this check failed")
+    return next((m.sentence for m in found.misconceptions if m.id == id), "") if found else ""
 
 
 def _paths(folder: ClassFolder) -> dict[str, str]:

@@ -1,4 +1,5 @@
-"""A tiny course to test the class pipeline with: plain functions, no torch, so that a kernel starts in a second.
+"""A tiny course to test the class pipeline with: plain functions, no torch, so that a kernel starts in a
+second.
 
 Its hidden tests do what `grade()` does: they display a verdict record and end in a number.
 """
@@ -15,7 +16,7 @@ POWERS = {"square": ("square(x)", "x * x", 4)}
 
 # One point for a right answer at 1, all of them for right answers at 1, 5 and -2.
 HIDDEN = """\
-told = "no hint here"
+print("testing {name}")
 ### BEGIN HIDDEN TESTS
 def secret_points(f, right, most):
     if all(f(x) == right(x) for x in (1, 5, -2)):
@@ -55,7 +56,8 @@ def _cell(text: str, name: str, *, solution: bool = False, points: int | None = 
     }
     if points is not None:
         about["points"] = points
-    return new_code_cell(text, id=name, metadata={"nbgrader": about})
+    made: NotebookNode = new_code_cell(text, id=name, metadata={"nbgrader": about})
+    return made
 
 
 def lesson(title: str, exercises: dict[str, tuple[str, str, int]]) -> NotebookNode:
@@ -67,7 +69,8 @@ def lesson(title: str, exercises: dict[str, tuple[str, str, int]]) -> NotebookNo
             test_cell(name, right, points),
         ]
     kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
-    return new_notebook(cells=cells, metadata={"kernelspec": kernel})
+    made: NotebookNode = new_notebook(cells=cells, metadata={"kernelspec": kernel})
+    return made
 
 
 def lessons() -> dict[str, NotebookNode]:
