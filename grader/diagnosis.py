@@ -132,7 +132,7 @@ def _same_part(a: Any, b: Any) -> bool:
     if a is None or b is None:
         other = b if a is None else a
         return other is None or (isinstance(other, Tensor) and not bool((other != 0).any()))
-    return not unlike(a, b, 1e-7)
+    return not unlike(a, b, 1e-10)
 
 
 def _known(exercise: Exercise, id: str, seed: int) -> Behaviour:

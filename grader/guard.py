@@ -21,7 +21,7 @@ from typing import Any
 
 import torch
 
-from grader.subject import Failure
+from grader.subject import ENDLESS, Failure
 
 __all__ = ["Seen", "TimeLimit", "describe", "guarded", "one_thread", "time_limit", "torch_unpatched"]
 
@@ -45,6 +45,7 @@ class Seen:
 _STATE: dict[str, tuple[Callable[[], Any], Callable[[Any], Any]]] = {
     "the default dtype": (torch.get_default_dtype, torch.set_default_dtype),
     "the gradient mode": (torch.is_grad_enabled, torch._C._set_grad_enabled),
+    "the random seed": (torch.initial_seed, lambda _: None),
     "the number of threads": (torch.get_num_threads, torch.set_num_threads),
     "the deterministic flag": (torch.are_deterministic_algorithms_enabled, torch.use_deterministic_algorithms),
     "anomaly detection": (torch.is_anomaly_enabled, torch.set_anomaly_enabled),
@@ -91,7 +92,7 @@ def _is_torch(value: Any) -> bool:
 @contextlib.contextmanager
 def guarded() -> Iterator[Seen]:
     """Catch what is printed and warned, restore torch's global state, and say what was seen."""
-    seen = Seen()
+    seen, process = Seen(), os.getpid()
     out, err = io.StringIO(), io.StringIO()
     with (
         contextlib.redirect_stdout(out),
@@ -100,33 +101,41 @@ def guarded() -> Iterator[Seen]:
         _state_kept(seen),
     ):
         warnings.simplefilter("always")
-        yield seen
+        try:
+            yield seen
+        finally:
+            if os.getpid() != process:
+                os._exit(1)  # a child that student code forked must not go on with our work
     seen.printed = (out.getvalue() + err.getvalue())[:2000]
     seen.warnings = tuple(str(w.message).splitlines()[0] for w in caught[:5])
 
 
 @contextlib.contextmanager
 def time_limit(seconds: float | None) -> Iterator[None]:
-    """Raise TimeLimit in the block after `seconds` of processor time, or five times that on the clock.
+    """Raise TimeLimit in the block after `seconds` of processor time, or three times that on the clock.
 
-    Processor time, so that a busy machine turns no right answer into an endless loop; the clock, for code that waits.
-    Does nothing off the main thread or where there are no interval timers.
+    Processor time, so that a busy machine turns no right answer into an endless loop; three times as long on the clock,
+    for code that waits. Does nothing off the main thread or where there are no interval timers.
     """
     usable = hasattr(signal, "setitimer") and threading.current_thread() is threading.main_thread()
     if seconds is None or not usable:
         yield
         return
 
-    def ring(_number: int, _frame: FrameType | None) -> None:
-        raise TimeLimit(f"no answer after {seconds:g} s")
+    armed = True
 
-    alarms = ((signal.SIGPROF, signal.ITIMER_PROF, seconds), (signal.SIGALRM, signal.ITIMER_REAL, 5 * seconds))
+    def ring(_number: int, _frame: FrameType | None) -> None:
+        if armed:
+            raise TimeLimit(f"no answer after {seconds:g} s")
+
+    alarms = ((signal.SIGPROF, signal.ITIMER_PROF, seconds), (signal.SIGALRM, signal.ITIMER_REAL, 3 * seconds))
     previous = [signal.signal(number, ring) for number, _, _ in alarms]
     for _, timer, after in alarms:
-        signal.setitimer(timer, after, 0.5)
+        signal.setitimer(timer, after, 1.0)  # again and again, for code that catches everything
     try:
         yield
     finally:
+        armed = False
         for (number, timer, _), handler in zip(alarms, previous, strict=True):
             signal.setitimer(timer, 0)
             signal.signal(number, handler)
@@ -145,7 +154,7 @@ def one_thread() -> Iterator[None]:
 
 def describe(error: BaseException, stage: str) -> Failure:
     """A Failure that names the line of student code the exception came through last."""
-    name = "endless loop" if isinstance(error, TimeLimit) else type(error).__name__
+    name = ENDLESS if isinstance(error, TimeLimit) else type(error).__name__
     try:
         text = str(error)
     except Exception:

@@ -83,15 +83,16 @@ def _no_answer(exercise: str, reason: str) -> Outcome:
 
 def load_symbol(path: Path, symbol: str) -> Any:
     """The object `symbol` of the Python file `path`, run as a module of its own."""
-    from grader.guard import TimeLimit, time_limit
+    from grader.guard import TimeLimit, time_limit, torch_unpatched
 
     namespace: dict[str, Any] = {"__name__": "submission", "__file__": str(path)}
     try:
         code = compile(path.read_bytes(), str(path), "exec")
-        with time_limit(20.0):
+        with time_limit(20.0), torch_unpatched():
             exec(code, namespace)
     except SyntaxError as error:
-        raise GraderError(f"{path} is not valid Python: line {error.lineno}: {error.msg}.") from None
+        place = f"line {error.lineno}: " if error.lineno else ""
+        raise GraderError(f"{path} is not valid Python: {place}{error.msg}.") from None
     except (ValueError, UnicodeDecodeError) as error:
         raise GraderError(f"{path} is not a Python file: {error}.") from None
     except (Exception, SystemExit, TimeLimit) as error:

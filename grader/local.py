@@ -13,7 +13,7 @@ from torch import Tensor
 from torch.autograd import Function
 
 from grader.guard import TimeLimit, describe, guarded
-from grader.subject import Args, Facts, Failure, Grads, Layout, Observation, Probe, edited
+from grader.subject import Args, Facts, Failure, Grads, Layout, Observation, Probe, NOT_A_TENSOR, edited
 from grader.tracing import Trace, traced
 
 __all__ = ["LocalSubject", "laid_out"]
@@ -152,7 +152,7 @@ class _Run:
         if self.subject.is_function:
             _note_saved(facts, self.outputs, self.given)
         if seen.not_tensors:
-            seen.failure = Failure("forward", "TypeError", f"forward returned {seen.not_tensors[0]}, not a tensor")
+            seen.failure = Failure("forward", NOT_A_TENSOR, f"forward returned a {seen.not_tensors[0]}, not a tensor")
             raise _Stop
 
     def _meanwhile(self) -> None:

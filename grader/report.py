@@ -17,6 +17,9 @@ _STYLE = (
 )
 
 
+_NOT_RUN = {"exercise", "kind", "runs", "torch_untouched"}
+
+
 @dataclass(frozen=True)
 class Finding:
     """The outcome of one check. `message` is "" for a check that passed without remark."""
@@ -79,7 +82,11 @@ class Report:
     def _why(self) -> str:
         if self.explanations:
             return self.explanations[0]
-        return "" if self.passed or not self.started else "No known mistake fits exactly; the findings say what was seen."
+        if self.passed or not self.started or {f.check for f in self.failed} & _NOT_RUN:
+            return ""
+        if "raised an error" in self.failed[0].message:
+            return ""
+        return "No known mistake fits exactly; the findings say what was seen."
 
     def text(self) -> str:
         """The report as plain text."""

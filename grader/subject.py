@@ -72,9 +72,16 @@ class Probe:
         return replace(self, **changes)
 
 
+NOT_A_TENSOR = "not a tensor"
+ENDLESS = "endless loop"
+
+
 @dataclass(frozen=True)
 class Failure:
-    """An exception in student code: where it happened ("forward", "backward", "second"), its type, text and line."""
+    """An exception in student code: where it happened ("forward", "backward", "second"), its type, text and line.
+
+    Two kinds have no exception: a forward whose result is NOT_A_TENSOR, and code that ran into its time limit, ENDLESS.
+    """
 
     stage: str
     type: str

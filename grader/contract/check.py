@@ -16,7 +16,7 @@ from torch import Tensor
 
 from grader.errors import IllPosedTest
 from grader.inputs import Draw, Sample
-from grader.subject import Args, Failure, Grads, Layout, Observation, Probe, Subject
+from grader.subject import ENDLESS, NOT_A_TENSOR, Args, Failure, Grads, Layout, Observation, Probe, Subject
 
 if TYPE_CHECKING:
     from grader.exercise import Contract, Exercise
@@ -155,14 +155,14 @@ class Bench:
         """Observe a probe that must go through: a failure of student code is the check's failure."""
         seen = self.subject.observe(probe)
         if seen.failure is not None:
-            raise Failed(failure_text(seen.failure, where), look="read the error and the line it names.")
+            raise failed_call(seen.failure, where)
         return seen
 
     def call(self, *args: Any, layout: Layout = "contiguous") -> Any:
         """Call a plain function that must go through; its value or tuple of values."""
         seen = self.subject.call(args, layout)
         if seen.failure is not None:
-            raise Failed(failure_text(seen.failure, ""), look="read the error and the line it names.")
+            raise failed_call(seen.failure, "")
         return seen.output if seen.single else seen.outputs
 
     # ---- comparisons ---------------------------------------------------------------------------------------------
@@ -178,13 +178,34 @@ class Bench:
                 raise Failed(f"For {where} {name} is wrong: {problem}.", cause=cause, look=look)
 
 
+def failed_call(failure: Failure, where: str) -> Failed:
+    """The verdict on student code that raised, did not end or gave no tensor."""
+    cause = next((cause for words, cause in _CAUSES if words in failure.message), "")
+    return Failed(failure_text(failure, where), cause=cause, look="" if cause else "the error and the line it names.")
+
+
+_CAUSES = (
+    ("missing 1 required positional argument", "`self` or @staticmethod: forward takes ctx first, then the inputs, and no self."),
+    ("object has no attribute 'save_for_backward'", "forward must take ctx as its first argument."),
+    ("incorrect number of gradients", "backward returns one value per argument of forward (ctx not counted)."),
+    ("expected Variable or None", "something in the returned tuple is neither a tensor nor None."),
+    ("returned an invalid gradient", "a gradient must have the shape of the input it belongs to."),
+    ("Expected a gradient of None", "an argument that is no tensor has no gradient."),
+    ("maximum recursion depth", "the Function calls its own apply."),
+    ("written-to tensor", "an in-place write into grad_output, which .sum() sends with all elements in one place."),
+)
+
+
 def failure_text(failure: Failure, where: str) -> str:
-    """One sentence about an exception in student code."""
+    """One sentence about a call that did not go through."""
     place = f" for {where}" if where else ""
     names = {"forward": "forward", "backward": "backward", "second": "the second derivative", "call": "your function"}
-    if failure.type == "endless loop":
-        return f"{names.get(failure.stage, failure.stage)} did not come to an end{place}: {failure.message}."
-    return f"{names.get(failure.stage, failure.stage)} raised an error{place}: {failure}."
+    who = names.get(failure.stage, failure.stage)
+    if failure.type == ENDLESS:
+        return f"{who} did not come to an end{place}: {failure.message}."
+    if failure.type == NOT_A_TENSOR:
+        return f"{failure.message}{place}."
+    return f"{who} raised an error{place}: {failure}."
 
 
 def difference(got: Any, right: Tensor, tolerance: float) -> str:
@@ -212,12 +233,10 @@ def _worst(got: Tensor, right: Tensor, tolerance: float) -> str:
     place = [int(i) for i in torch.unravel_index(torch.tensor(at), right.shape)] if right.dim() else []
     count = f"{int(bad.sum())} of {bad.numel()} elements differ, " if bad.numel() > 1 else ""
     where = f" at {place}" if place else ""
-    return f"{count}{'the worst' if count else 'it is'}{where}{':' if count else ''} {number(got, at)} instead of {number(right, at)}"
-
-
-def number(t: Tensor, at: int) -> str:
-    value = t.flatten()[at].item()
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
+    mine, expected = (t.flatten()[at].item() for t in (got, right))
+    digits = 6 if f"{mine:.6g}" != f"{expected:.6g}" else 17
+    values = f"{mine:.{digits}g} instead of {expected:.{digits}g}" if right.is_floating_point() else f"{mine} instead of {expected}"
+    return f"{count}{'the worst' if count else 'it is'}{where}{':' if count else ''} {values}"
 
 
 def short(dtype: torch.dtype) -> str:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from torch import Tensor
 
-from grader.contract.check import Bench, Failed, check, difference, failure_text
+from grader.contract.check import Bench, Failed, check, difference, failed_call
 
 if TYPE_CHECKING:
     from grader.exercise import Exercise
@@ -25,7 +25,7 @@ def value(bench: Bench) -> None:
         for layout in ("contiguous", "sliced"):
             seen = bench.subject.call(sample.args, layout)  # type: ignore[arg-type]
             if seen.failure is not None:
-                raise Failed(failure_text(seen.failure, sample.name), look="read the error and the line it names.")
+                raise failed_call(seen.failure, sample.name)
             got = seen.output if seen.single else seen.outputs
             problem = unlike(got, right, bench.contract.tolerance)
             if problem:
