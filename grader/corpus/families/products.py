@@ -259,3 +259,22 @@ class LinearNobiasOptionalNone(Function):
         x, w, b = ctx.saved_tensors
         gb = g.sum(0) if b is not None and ctx.needs_input_grad[2] else None
         return g.mm(w), g.t().mm(x), gb
+
+
+@wrong(
+    "corpus/matmul",
+    "stops_when_first_is_frozen",
+    "returns None for both as soon as the first operand needs no gradient",
+)
+class MatmulStopsWhenFirstIsFrozen(Function):
+    @staticmethod
+    def forward(ctx, a, b):
+        ctx.save_for_backward(a, b)
+        return a @ b
+
+    @staticmethod
+    def backward(ctx, g):
+        if not ctx.needs_input_grad[0]:
+            return None, None
+        a, b = ctx.saved_tensors
+        return g @ b.t(), a.t() @ g

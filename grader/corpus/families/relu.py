@@ -239,3 +239,39 @@ class ReluDirtyNotReturned(Function):
     def backward(ctx, g):
         (y,) = ctx.saved_tensors
         return g * (y > 0)
+
+
+@wrong(
+    "relu",
+    "output_kept_for_its_shape",
+    "ctx.y = y, read only for its shape: right gradients, and a cycle all the same",
+)
+class ReluOutputKeptForItsShape(Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.y = x.clamp(min=0)
+        ctx.save_for_backward(x > 0)
+        return ctx.y
+
+    @staticmethod
+    def backward(ctx, g):
+        (passed,) = ctx.saved_tensors
+        return torch.where(passed, g.expand(ctx.y.shape), 0.0)
+
+
+@wrong(
+    "relu",
+    "frees_its_mask",
+    "deletes the mask after use: the second backward fails although the graph was retained",
+)
+class ReluFreesItsMask(Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.passed = x > 0
+        return x.clamp(min=0)
+
+    @staticmethod
+    def backward(ctx, g):
+        passed = ctx.passed
+        del ctx.passed
+        return g * passed

@@ -286,3 +286,23 @@ class SoftplusSavedSlope(Function):
     def backward(ctx, g):
         (slope,) = ctx.saved_tensors
         return g * slope
+
+
+@wrong(
+    "corpus/swish",
+    "autograd_does_it",
+    "differentiates the forward again with autograd instead of stating the gradient",
+)
+class SwishAutogradDoesIt(Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x * torch.sigmoid(x)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        with torch.enable_grad():
+            x = ctx.saved_tensors[0].detach().requires_grad_()
+            y = x * torch.sigmoid(x)
+        return torch.autograd.grad(y, x, g)[0]

@@ -6,6 +6,7 @@ import threading
 
 import torch
 from torch.autograd import Function
+from torch.autograd.function import once_differentiable
 
 from grader.corpus.case import right, wrong
 
@@ -307,3 +308,17 @@ class ReciprocalEpsInBackward(Function):
     def backward(ctx, g):
         (x,) = ctx.saved_tensors
         return -g / (x * x + 1e-3)
+
+
+@wrong("exp", "detached_output_on_ctx", "ctx.y = y.detach(): no cycle, but an edit of y goes unnoticed")
+class ExpDetachedOutputOnCtx(Function):
+    @staticmethod
+    def forward(ctx, x):
+        y = torch.exp(x)
+        ctx.y = y.detach()
+        return y
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        return g * ctx.y

@@ -283,3 +283,46 @@ class PowerOnlyCubes(Function):
     def backward(ctx, g):
         (x,) = ctx.saved_tensors
         return g * 3 * x * x, None
+
+
+@wrong(
+    "corpus/square",
+    "noisy_backward",
+    "noise of 1e-13 in backward: right to 12 digits, and never the same twice",
+)
+class SquareNoisyBackward(Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x * x
+
+    @staticmethod
+    def backward(ctx, g):
+        (x,) = ctx.saved_tensors
+        return 2 * x * g * (1 + 1e-13 * np.random.standard_normal())
+
+
+@wrong("corpus/square", "clips_large_gradients", "clips grad_output at 20: nothing smaller shows it")
+class SquareClipsLargeGradients(Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x * x
+
+    @staticmethod
+    def backward(ctx, g):
+        (x,) = ctx.saved_tensors
+        return 2 * x * g.clamp(-20, 20)
+
+
+@wrong("corpus/square", "views_the_gradient", "g.view(-1): an error for a transposed grad_output only")
+class SquareViewsTheGradient(Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x * x
+
+    @staticmethod
+    def backward(ctx, g):
+        (x,) = ctx.saved_tensors
+        return (2 * x.reshape(-1) * g.view(-1)).reshape(x.shape)

@@ -106,7 +106,7 @@ def _xent_none(x: Tensor, target: Tensor) -> Tensor:
 
 def _minus_one_hot(x: Tensor, target: Tensor) -> Tensor:
     """The gradient of each row's loss: its probabilities, less one at the target."""
-    return _softmax(x, 1) - (torch.arange(x.shape[1]) == target[:, None]).to(x.dtype)
+    return _softmax(x, 1) - (torch.arange(x.shape[1], device=x.device) == target[:, None]).to(x.dtype)
 
 
 xent = operation(
