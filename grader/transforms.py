@@ -1,8 +1,9 @@
-"""Misconceptions derived from an exercise's reference: the right vector-Jacobian product, spoilt in a classic way.
+"""Misconceptions derived from an exercise's reference: the right vector-Jacobian product, spoilt in a
+classic way.
 
-Each transform says what it does to the right gradients and the sentence its author needs to hear. One that changes
-nothing for an exercise (the identity where the identity is right), or behaves as a misconception written by hand, is
-left out.
+Each transform says what it does to the right gradients and the sentence its author needs to hear. One that
+changes nothing for an exercise (the identity where the identity is right), or behaves as a misconception
+written by hand, is left out.
 """
 
 from __future__ import annotations
@@ -27,7 +28,8 @@ Spoil = Callable[[Vjp, Any, tuple[Any, ...]], Any]
 
 @dataclass(frozen=True)
 class Transform:
-    """A way to spoil a VJP. `values`: whether the mistake shows in the gradient's values (else in how it is done)."""
+    """A way to spoil a VJP. `values`: whether the mistake shows in the gradient's values (else in how it
+    is done)."""
 
     id: str
     sentence: str
@@ -69,7 +71,9 @@ def _detached(vjp: Vjp, g: Tensor, args: tuple[Any, ...]) -> Any:
 
 
 def _gradient_for_number(vjp: Vjp, g: Tensor, args: tuple[Any, ...]) -> Any:
-    return tuple(g.sum() if d is None and not isinstance(a, Tensor) else d for d, a in zip(vjp(g, *args), args, strict=True))
+    return tuple(
+        g.sum() if d is None and not isinstance(a, Tensor) else d for d, a in zip(vjp(g, *args), args, strict=True)
+    )
 
 
 def _tensors(exercise: Exercise) -> int:
@@ -97,6 +101,14 @@ def _keeps_inputs(exercise: Exercise) -> bool:
     return any(isinstance(a, Tensor) and not torch.equal(a, b) for a, b in zip(mine, theirs, strict=True))
 
 
+def _gradient_fits_upstream(exercise: Exercise) -> bool:
+    """Whether the first gradient has the shape of the output, so that it could be written into the upstream one."""
+    from grader.inputs import Draw
+
+    args = exercise.inputs.generic(Draw(0))
+    return isinstance(args[0], Tensor) and args[0].shape == exercise.reference.forward(*args).shape
+
+
 def _twice_differentiable(exercise: Exercise) -> bool:
     return exercise.contract.second_order != "ignored"
 
@@ -104,13 +116,22 @@ def _twice_differentiable(exercise: Exercise) -> bool:
 TRANSFORMS: tuple[Transform, ...] = (
     Transform(
         "no_upstream",
-        "Your backward returns the local derivative but forgets grad_output. Autograd hands you dL/dy and wants dL/dx: the "
+        "Your backward returns the local derivative but forgets grad_output. Autograd hands you dL/dy and "
+        "wants dL/dx: the "
         "chain rule needs both factors.",
         _with_upstream(torch.ones_like),
     ),
     Transform("sign_flipped", "Your gradient has the right size and the wrong sign.", _map(torch.neg)),
-    Transform("doubled", "Your gradient is exactly twice as large as it should be: a constant factor has crept in.", _map(lambda d: 2 * d)),
-    Transform("halved", "Your gradient is exactly half as large as it should be: a constant factor got lost.", _map(lambda d: d / 2)),
+    Transform(
+        "doubled",
+        "Your gradient is exactly twice as large as it should be: a constant factor has crept in.",
+        _map(lambda d: 2 * d),
+    ),
+    Transform(
+        "halved",
+        "Your gradient is exactly half as large as it should be: a constant factor got lost.",
+        _map(lambda d: d / 2),
+    ),
     Transform(
         "zeros",
         "Your backward returns zeros (or None): nothing that comes before this Function would ever learn.",
@@ -128,7 +149,8 @@ TRANSFORMS: tuple[Transform, ...] = (
     ),
     Transform(
         "clamped_upstream",
-        "You clip the values of grad_output. A backward is linear in grad_output: whatever limits the gradient must come from "
+        "You clip the values of grad_output. A backward is linear in grad_output: whatever limits the "
+        "gradient must come from "
         "the inputs, never from the size of the gradient itself.",
         _with_upstream(hardtanh),
     ),
@@ -167,15 +189,17 @@ TRANSFORMS: tuple[Transform, ...] = (
     ),
     Transform(
         "in_place_upstream",
-        "Your backward writes its result into grad_output itself. That tensor is not yours: other branches of the graph read "
+        "Your backward writes its result into grad_output itself. That tensor is not yours: other branches "
+        "of the graph read "
         "it too.",
         _in_place,
         values=False,
-        applies=lambda e: _tensors(e) >= 1,
+        applies=_gradient_fits_upstream,
     ),
     Transform(
         "detached",
-        "The first derivative is right, but your backward cuts the graph (no_grad, detach, .data or NumPy), so the second one "
+        "The first derivative is right, but your backward cuts the graph (no_grad, detach, .data or NumPy), "
+        "so the second one "
         "is silently wrong.",
         _detached,
         values=False,
@@ -186,7 +210,12 @@ TRANSFORMS: tuple[Transform, ...] = (
 
 def derived_misconceptions(exercise: Exercise) -> tuple[Misconception, ...]:
     """The misconceptions that follow from the exercise's reference; none for plain functions."""
-    if exercise.kind != "function" or exercise.reference.vjp is None or exercise.outputs > 1 or exercise.contract.random:
+    if (
+        exercise.kind != "function"
+        or exercise.reference.vjp is None
+        or exercise.outputs > 1
+        or exercise.contract.random
+    ):
         return ()
     return _derived(exercise, len(exercise.written_misconceptions))
 
@@ -270,7 +299,8 @@ def _on_class(forward: Callable[..., Any], vjp: Vjp) -> type[Function]:
 STATE: tuple[Transform, ...] = (
     Transform(
         "kept_on_ctx",
-        "You store an input as an attribute of ctx. Autograd cannot watch it there: if somebody edits the tensor in place, your "
+        "You store an input as an attribute of ctx. Autograd cannot watch it there: if somebody edits the "
+        "tensor in place, your "
         "gradient is silently wrong. Tensors for backward have a place of their own.",
         lambda vjp, g, args: vjp(g, *args),
         values=False,
@@ -278,7 +308,8 @@ STATE: tuple[Transform, ...] = (
     ),
     Transform(
         "kept_on_class",
-        "What backward needs is kept on the class (or in a global), so a second call overwrites what the first one saved. Only "
+        "What backward needs is kept on the class (or in a global), so a second call overwrites what the "
+        "first one saved. Only "
         "ctx belongs to one call.",
         lambda vjp, g, args: vjp(g, *args),
         values=False,

@@ -1,7 +1,8 @@
-"""What a check is: a documented function over a Bench that returns, or raises Failed with fact, cause and place.
+"""What a check is: a documented function over a Bench that returns, or raises Failed with fact, cause and
+place.
 
-To add a check: write a function with the decorator `check` in the family module it belongs to and list it in
-`grader/contract/__init__.py`. Its docstring says what it catches and what it cannot see.
+To add a check: write a function with the decorator `check` in the family module it belongs to and list it
+in `grader/contract/__init__.py`. Its docstring says what it catches and what it cannot see.
 """
 
 from __future__ import annotations
@@ -76,7 +77,9 @@ class Check:
         return (self.run.__doc__ or "").strip()
 
 
-def check(id: str, *, stage: Stage, applies: Callable[[Exercise], bool] = _always) -> Callable[[Callable[[Bench], None]], Check]:
+def check(
+    id: str, *, stage: Stage, applies: Callable[[Exercise], bool] = _always
+) -> Callable[[Callable[[Bench], None]], Check]:
     """Decorator: turn a documented function over a Bench into a Check."""
 
     def make(run: Callable[[Bench], None]) -> Check:
@@ -105,9 +108,17 @@ class Bench:
     # ---- samples -------------------------------------------------------------------------------------------------
 
     def generic(self, salt: str = "", small: bool = False) -> Args:
-        """One honest sample."""
+        """One honest sample whose gradient is not all zeros, which nothing multiplied into it could change."""
         make = self.exercise.inputs.small if small and self.exercise.inputs.small else self.exercise.inputs.generic
-        return make(self.draw(f"generic {salt}"))
+        for attempt in range(8):
+            args = make(self.draw(f"generic {salt}" if attempt == 0 else f"generic {salt} again {attempt}"))
+            if self.exercise.reference.vjp is None or self._has_gradient(args):
+                break
+        return args
+
+    def _has_gradient(self, args: Args) -> bool:
+        grads = self.right_grads(args, self.upstream(args))
+        return all(g is None or bool((g != 0).any()) for g in grads)
 
     def ordinary(self) -> Iterator[Sample]:
         """Two honest samples."""
@@ -142,7 +153,8 @@ class Bench:
             return tuple(self.exercise.reference.vjp(full[0] if len(full) == 1 else full, *args))
 
     def upstream(self, args: Args, salt: str = "", scale: float = 2.0) -> Grads:
-        """A random upstream gradient for each output of floating point, of both signs and with large entries."""
+        """A random upstream gradient for each output of floating point, of both signs and with large
+        entries."""
         draw = self.draw(f"upstream {salt}")
         return tuple(
             draw.normal(*o.shape, scale=scale) if isinstance(o, Tensor) and o.is_floating_point() else None
@@ -167,14 +179,27 @@ class Bench:
 
     # ---- comparisons ---------------------------------------------------------------------------------------------
 
-    def compare(self, got: Grads, expected: Grads, *, where: str, cause: str = "", look: str = "", tolerance: float | None = None) -> None:
+    def compare(
+        self,
+        got: Grads,
+        expected: Grads,
+        *,
+        where: str,
+        cause: str = "",
+        look: str = "",
+        tolerance: float | None = None,
+    ) -> None:
         """Fail unless each expected gradient was delivered; None and zeros are the same."""
         for index, (mine, right) in enumerate(zip(got, expected, strict=True)):
             if right is None:
                 continue
             problem = difference(mine, right, tolerance or self.contract.tolerance)
             if problem:
-                name = "the gradient" if sum(e is not None for e in expected) == 1 else f"the gradient of argument {index + 1}"
+                name = (
+                    "the gradient"
+                    if sum(e is not None for e in expected) == 1
+                    else f"the gradient of argument {index + 1}"
+                )
                 raise Failed(f"For {where} {name} is wrong: {problem}.", cause=cause, look=look)
 
 
@@ -185,21 +210,35 @@ def failed_call(failure: Failure, where: str) -> Failed:
 
 
 _CAUSES = (
-    ("missing 1 required positional argument", "`self` or @staticmethod: forward takes ctx first, then the inputs, and no self."),
+    (
+        "missing 1 required positional argument",
+        "`self` or @staticmethod: forward takes ctx first, then the inputs, and no self.",
+    ),
     ("object has no attribute 'save_for_backward'", "forward must take ctx as its first argument."),
-    ("incorrect number of gradients", "backward returns one value per argument of forward (ctx not counted)."),
+    (
+        "incorrect number of gradients",
+        "backward returns one value per argument of forward (ctx not counted).",
+    ),
     ("expected Variable or None", "something in the returned tuple is neither a tensor nor None."),
     ("returned an invalid gradient", "a gradient must have the shape of the input it belongs to."),
     ("Expected a gradient of None", "an argument that is no tensor has no gradient."),
     ("maximum recursion depth", "the Function calls its own apply."),
-    ("written-to tensor", "an in-place write into grad_output, which .sum() sends with all elements in one place."),
+    (
+        "written-to tensor",
+        "an in-place write into grad_output, which .sum() sends with all elements in one place.",
+    ),
 )
 
 
 def failure_text(failure: Failure, where: str) -> str:
     """One sentence about a call that did not go through."""
     place = f" for {where}" if where else ""
-    names = {"forward": "forward", "backward": "backward", "second": "the second derivative", "call": "your function"}
+    names = {
+        "forward": "forward",
+        "backward": "backward",
+        "second": "the second derivative",
+        "call": "your function",
+    }
     who = names.get(failure.stage, failure.stage)
     if failure.type == ENDLESS:
         return f"{who} did not come to an end{place}: {failure.message}."
@@ -209,7 +248,8 @@ def failure_text(failure: Failure, where: str) -> str:
 
 
 def difference(got: Any, right: Tensor, tolerance: float) -> str:
-    """"" if got equals right in shape, dtype and value (None is zero), else what differs and where it is worst."""
+    """ "" if got equals right in shape, dtype and value (None is zero), else what differs and where it is
+    worst."""
     if got is None:
         return "" if not right.numel() or float(right.abs().max()) == 0 else "it is None (nothing was passed on)"
     if not isinstance(got, Tensor):
@@ -235,7 +275,11 @@ def _worst(got: Tensor, right: Tensor, tolerance: float) -> str:
     where = f" at {place}" if place else ""
     mine, expected = (t.flatten()[at].item() for t in (got, right))
     digits = 6 if f"{mine:.6g}" != f"{expected:.6g}" else 17
-    values = f"{mine:.{digits}g} instead of {expected:.{digits}g}" if right.is_floating_point() else f"{mine} instead of {expected}"
+    values = (
+        f"{mine:.{digits}g} instead of {expected:.{digits}g}"
+        if right.is_floating_point()
+        else f"{mine} instead of {expected}"
+    )
     return f"{count}{'the worst' if count else 'it is'}{where}{':' if count else ''} {values}"
 
 
