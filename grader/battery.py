@@ -36,13 +36,15 @@ class Outcome:
 
 
 def checks_of(exercise: Exercise) -> tuple[Check, ...]:
-    """The checks that apply to an exercise, in the order they run; its own check replaces the built-in one of its id."""
+    """The checks that apply to an exercise, in the order they run; its own check replaces the built-in one
+    of its id."""
     own = {c.id for c in exercise.checks}
     return (*(c for c in CHECKS if c.applies(exercise) and c.id not in own), *exercise.checks)
 
 
 def run_checks(exercise: Exercise, subject: Subject, seed: int) -> Outcome:
-    """Run the battery. After a call that fails, never ends, or meddles with torch, the rest is not reached."""
+    """Run the battery. After a call that fails, never ends, or meddles with torch, the rest is not
+    reached."""
     outcome = Outcome()
     failure = _smoke(exercise, subject, seed, outcome)
     outcome.started = failure is None or failure.type != "NotImplementedError"
@@ -68,13 +70,21 @@ def _run_one(check: Check, bench: Bench, outcome: Outcome) -> Finding | None:
         if not patched:
             return Finding(check.id, False, str(failed))
     except TimeLimit as limit:
-        return Finding("runs", False, f"The check {check.id} did not come to an end: {limit}. Likely cause: an endless loop.")
+        return Finding(
+            "runs",
+            False,
+            f"The check {check.id} did not come to an end: {limit}. Likely cause: an endless loop.",
+        )
     except IllPosedTest as error:
         outcome.unjudged.append(f"{check.id}: {error}")
         return None
     if patched:
         names = ", ".join(patched[:3])
-        return Finding("torch_untouched", False, f"The code replaced {names}; that was undone, and nothing else was judged.")
+        return Finding(
+            "torch_untouched",
+            False,
+            f"The code replaced {names}; that was undone, and nothing else was judged.",
+        )
     return Finding(check.id, True)
 
 
@@ -104,7 +114,8 @@ def _blocks(finding: Finding, exercise: Exercise, failure: Failure | None) -> bo
 
 
 def points_of(exercise: Exercise, outcome: Outcome) -> float:
-    """Each stage earns its share of the points if all its checks, and those of the stages before, ran and passed."""
+    """Each stage earns its share of the points if all its checks, and those of the stages before, ran and
+    passed."""
     good = {f.check for f in outcome.findings if f.passed} | {text.split(":")[0] for text in outcome.unjudged}
     share = 0.0
     for stage in _STAGES:
@@ -125,7 +136,9 @@ def judge(exercise: Exercise, subject: Subject, seed: int = PUBLIC_SEED, *, diag
     with one_thread():
         outcome = run_checks(exercise, subject, seed)
         passed = not outcome.failed and outcome.complete
-        known = diagnosis(exercise, subject, outcome.failed, seed) if _explainable(outcome) and diagnose else ()
+        known = (
+            diagnosis(exercise, subject, outcome.failed, seed) if _explainable(outcome) and diagnose else ()
+        )
     return Report(
         exercise=exercise.id,
         title=exercise.title,

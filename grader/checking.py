@@ -17,7 +17,8 @@ __all__ = ["check", "verdict"]
 def check(exercise: str, thing: Any) -> Report:
     """Run the full battery with public seeds on `thing`, a Function class or a plain function.
 
-    Never raises on wrong student code and never writes to stderr. An unknown exercise id gives a report that says so.
+    Never raises on wrong student code and never writes to stderr. An unknown exercise id gives a report
+    that says so.
     """
     from grader import exercises
     from grader.errors import GraderError
@@ -35,7 +36,9 @@ def verdict(exercise: Exercise, thing: Any, seed: int, *, diagnose: bool = True)
     """The report on `thing`, also where it is not the kind of thing the exercise asks for."""
     problem = _unfit(exercise, thing)
     if problem:
-        return Report(exercise.id, exercise.title, False, 0.0, exercise.points, (Finding("kind", False, problem),))
+        return Report(
+            exercise.id, exercise.title, False, 0.0, exercise.points, (Finding("kind", False, problem),)
+        )
     return judge(exercise, LocalSubject(thing), seed, diagnose=diagnose)
 
 
@@ -46,7 +49,7 @@ def _unfit(exercise: Exercise, thing: Any) -> str:
         if isinstance(thing, type) or not callable(thing):
             return f"{name} must be a function; it is {_what(thing)}. Define it with `def {name}(...)`."
         return ""
-    if isinstance(thing, Function) or isinstance(type(thing), type) and isinstance(thing, Function):
+    if isinstance(thing, Function) or (isinstance(type(thing), type) and isinstance(thing, Function)):
         return f"You passed an instance of {name}. Pass the class itself: check({exercise.id!r}, {name})."
     if getattr(thing, "__name__", "") == "apply" and isinstance(getattr(thing, "__self__", None), type):
         return f"You passed {name}.apply. Pass the class itself: check({exercise.id!r}, {name})."

@@ -1,7 +1,8 @@
 """Names the mistake: the known misconceptions that behave exactly as the implementation does.
 
-Two comparisons. On a few probes the outputs and gradients must be the same (or the same kind of error). Where values
-alone cannot tell, because the mistake lies in state, layout or side effects, the checks that fail decide.
+Two comparisons. On a few probes the outputs and gradients must be the same (or the same kind of error).
+Where values alone cannot tell, because the mistake lies in state, layout or side effects, the checks that
+fail decide.
 """
 
 from __future__ import annotations
@@ -25,7 +26,9 @@ __all__ = ["behaviour", "diagnosis", "right_behaviour", "same_behaviour"]
 Behaviour = list[tuple[Any, ...]]
 
 
-def diagnosis(exercise: Exercise, subject: Subject, failed: frozenset[str], seed: int) -> tuple[Misconception, ...]:
+def diagnosis(
+    exercise: Exercise, subject: Subject, failed: frozenset[str], seed: int
+) -> tuple[Misconception, ...]:
     """The misconceptions that explain what was seen, best first; empty where none does."""
     mine = behaviour(exercise, subject, seed)
     right = right_behaviour(exercise, seed)
@@ -60,7 +63,9 @@ def behaviour(exercise: Exercise, subject: Subject, seed: int) -> Behaviour:
     """What a subject answers on the diagnosis probes: values, or the kind of error."""
     bench = Bench(exercise, subject, seed, "diagnosis")
     with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(0)  # code that draws random numbers must draw the same ones each time to be recognised
+        torch.manual_seed(
+            0
+        )  # code that draws random numbers must draw the same ones each time to be recognised
         answers = [_answer(bench, args) for args in _probe_args(bench)]
         return answers + [_answer_at_kink(bench, sample.args) for sample in exercise.inputs.at_kinks]
 
@@ -102,7 +107,10 @@ def _answer(bench: Bench, args: tuple[Any, ...]) -> tuple[Any, ...]:
     if error:
         returned = tuple(kind for one in seen.returned for kind, _, _ in one.items)
         return (*error, seen.outputs, returned)
-    grads = tuple(None if g is None and not isinstance(a, Tensor) else g for g, a in zip(seen.grads[0], args, strict=True))
+    grads = tuple(
+        None if g is None and not isinstance(a, Tensor) else g
+        for g, a in zip(seen.grads[0], args, strict=True)
+    )
     return ("run", seen.outputs, grads)
 
 
@@ -114,7 +122,12 @@ def _error(seen: Observation) -> tuple[Any, ...] | None:
     if seen.failure is None:
         return None
     first = (seen.failure.message.strip().splitlines() or [""])[0]
-    return ("error", seen.failure.stage, seen.failure.type, re.sub(r"\w*Backward\b|\w+\.(?=forward|backward)|\d+", "#", first))
+    return (
+        "error",
+        seen.failure.stage,
+        seen.failure.type,
+        re.sub(r"\w*Backward\b|\w+\.(?=forward|backward)|\d+", "#", first),
+    )
 
 
 def same_behaviour(a: Behaviour, b: Behaviour) -> bool:

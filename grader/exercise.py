@@ -1,6 +1,8 @@
-"""What an exercise is: a reference, its honest inputs, its contract, its misconceptions and right variants.
+"""What an exercise is: a reference, its honest inputs, its contract, its misconceptions and right
+variants.
 
-The lessons' exercises stand in `grader/exercises/`, one module per lesson; this module only says what they are made of.
+The lessons' exercises stand in `grader/exercises/`, one module per lesson; this module only says what they
+are made of.
 """
 
 from __future__ import annotations
@@ -39,11 +41,11 @@ SecondOrder = Literal["right_or_raises", "required", "must_raise", "ignored"]
 class Reference:
     """The right answer, written plainly.
 
-    forward(*args) gives the output tensor (or a tuple of them, or any value for a plain function).
-    vjp(g, *args) gives one gradient per argument, None for arguments without one: the vector-Jacobian product with the
-    upstream gradient g (a tuple of them for several outputs), for a straight-through estimator that of the declared
-    surrogate. It is made of differentiable torch operations, so that its own derivative is the second-order reference.
-    None for a plain function.
+    forward(*args) gives the output tensor (or a tuple of them, or any value for a plain function). vjp(g,
+    *args) gives one gradient per argument, None for arguments without one: the vector-Jacobian product
+    with the upstream gradient g (a tuple of them for several outputs), for a straight-through estimator
+    that of the declared surrogate. It is made of differentiable torch operations, so that its own
+    derivative is the second-order reference. None for a plain function.
     """
 
     forward: Callable[..., Any]
@@ -81,9 +83,11 @@ class Contract:
 
 @dataclass(frozen=True)
 class Implementation:
-    """One executable way of doing an exercise: `thing` is the class or function, `source` its text under the symbol.
+    """One executable way of doing an exercise: `thing` is the class or function, `source` its text under
+    the symbol.
 
-    `source` can stand as the content of a solution cell; None where the implementation is derived, not written.
+    `source` can stand as the content of a solution cell; None where the implementation is derived, not
+    written.
     """
 
     id: str
@@ -105,13 +109,14 @@ class Variant(Implementation):
 
 @dataclass(frozen=True, eq=False)
 class Exercise:
-    """One exercise. Misconceptions and variants are added with the decorators below, right after the exercise.
+    """One exercise. Misconceptions and variants are added with the decorators below, right after the
+    exercise.
 
-    kind "function" is an autograd.Function called through .apply; kind "plain" is a Python function. `outputs` counts the
-    tensors a Function gives. `not_derived` names
-    derived misconceptions to leave out because a written one is the same mistake. `checks` are the
-    exercise's own checks, run after the battery's; `stages` says which share of the points each stage of checks earns.
-    `digest(value, *args)` gives what the diagnosis compares of a plain function's value, where many values are right.
+    kind "function" is an autograd.Function called through .apply; kind "plain" is a Python function.
+    `outputs` counts the tensors a Function gives. `not_derived` names derived misconceptions to leave out
+    because a written one is the same mistake. `checks` are the exercise's own checks, run after the
+    battery's; `stages` says which share of the points each stage of checks earns. `digest(value, *args)`
+    gives what the diagnosis compares of a plain function's value, where many values are right.
     """
 
     id: str
@@ -128,7 +133,9 @@ class Exercise:
     hints: tuple[str, ...] = ()
     not_derived: tuple[str, ...] = ()
     digest: Callable[..., Any] | None = None
-    stages: dict[str, float] = field(default_factory=lambda: {"forward": 0.2, "gradient": 0.5, "contract": 0.3})
+    stages: dict[str, float] = field(
+        default_factory=lambda: {"forward": 0.2, "gradient": 0.5, "contract": 0.3}
+    )
     written_misconceptions: list[Misconception] = field(default_factory=list, repr=False)
     variants: list[Variant] = field(default_factory=list, repr=False)
 
@@ -153,7 +160,8 @@ class Exercise:
 
     @property
     def misconceptions(self) -> tuple[Misconception, ...]:
-        """The written misconceptions, then those derived from the reference (sign, factor, no upstream, ...)."""
+        """The written misconceptions, then those derived from the reference (sign, factor, no upstream,
+        ...)."""
         from grader.transforms import derived_misconceptions
 
         return (*self.written_misconceptions, *derived_misconceptions(self))

@@ -1,4 +1,5 @@
-"""Running student code so that it cannot disturb what comes after: state restored, output caught, time limited.
+"""Running student code so that it cannot disturb what comes after: state restored, output caught, time
+limited.
 
 A guard for honest mistakes, not a sandbox: hostile code is for the grading run's separate process.
 """
@@ -47,10 +48,19 @@ _STATE: dict[str, tuple[Callable[[], Any], Callable[[Any], Any]]] = {
     "the gradient mode": (torch.is_grad_enabled, torch._C._set_grad_enabled),
     "the random seed": (torch.initial_seed, lambda _: None),
     "the number of threads": (torch.get_num_threads, torch.set_num_threads),
-    "the deterministic flag": (torch.are_deterministic_algorithms_enabled, torch.use_deterministic_algorithms),
+    "the deterministic flag": (
+        torch.are_deterministic_algorithms_enabled,
+        torch.use_deterministic_algorithms,
+    ),
     "anomaly detection": (torch.is_anomaly_enabled, torch.set_anomaly_enabled),
 }
-_PATCHABLE = (torch, torch.autograd, torch.nn.functional, torch.Tensor, sys.modules["torch.autograd.function"])
+_PATCHABLE = (
+    torch,
+    torch.autograd,
+    torch.nn.functional,
+    torch.Tensor,
+    sys.modules["torch.autograd.function"],
+)
 
 
 @contextlib.contextmanager
@@ -69,9 +79,11 @@ def _state_kept(seen: Seen) -> Iterator[None]:
 
 @contextlib.contextmanager
 def torch_unpatched() -> Iterator[list[str]]:
-    """Undo, on leaving, whatever was replaced in torch's public namespaces; the list then names what it was.
+    """Undo, on leaving, whatever was replaced in torch's public namespaces; the list then names what it
+    was.
 
-    torch replaces a few of its own functions when it loads its lazy parts; what comes from torch is left alone.
+    torch replaces a few of its own functions when it loads its lazy parts; what comes from torch is left
+    alone.
     """
     before = [dict(vars(space)) for space in _PATCHABLE]
     changed: list[str] = []
@@ -114,8 +126,9 @@ def guarded() -> Iterator[Seen]:
 def time_limit(seconds: float | None) -> Iterator[None]:
     """Raise TimeLimit in the block after `seconds` of processor time, or three times that on the clock.
 
-    Processor time, so that a busy machine turns no right answer into an endless loop; three times as long on the clock,
-    for code that waits. Does nothing off the main thread or where there are no interval timers.
+    Processor time, so that a busy machine turns no right answer into an endless loop; three times as long
+    on the clock, for code that waits. Does nothing off the main thread or where there are no interval
+    timers.
     """
     usable = hasattr(signal, "setitimer") and threading.current_thread() is threading.main_thread()
     if seconds is None or not usable:
@@ -128,7 +141,10 @@ def time_limit(seconds: float | None) -> Iterator[None]:
         if armed:
             raise TimeLimit(f"no answer after {seconds:g} s")
 
-    alarms = ((signal.SIGPROF, signal.ITIMER_PROF, seconds), (signal.SIGALRM, signal.ITIMER_REAL, 3 * seconds))
+    alarms = (
+        (signal.SIGPROF, signal.ITIMER_PROF, seconds),
+        (signal.SIGALRM, signal.ITIMER_REAL, 3 * seconds),
+    )
     previous = [signal.signal(number, ring) for number, _, _ in alarms]
     for _, timer, after in alarms:
         signal.setitimer(timer, after, 1.0)  # again and again, for code that catches everything
@@ -143,7 +159,8 @@ def time_limit(seconds: float | None) -> Iterator[None]:
 
 @contextlib.contextmanager
 def one_thread() -> Iterator[None]:
-    """Run torch on one thread: the tensors are tiny, and waiting for other threads costs more than they bring."""
+    """Run torch on one thread: the tensors are tiny, and waiting for other threads costs more than they
+    bring."""
     before = torch.get_num_threads()
     torch.set_num_threads(1)
     try:

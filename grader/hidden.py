@@ -1,4 +1,5 @@
-"""`grade`: the one line of a hidden test cell. The same battery as `check`, with secret seeds, and points as a number."""
+"""`grade`: the one line of a hidden test cell. The same battery as `check`, with secret seeds, and points
+as a number."""
 
 from __future__ import annotations
 
@@ -16,7 +17,8 @@ MIME = "application/vnd.custom-autograd.verdict+json"
 
 
 def class_seed(secret: str, exercise: str) -> int:
-    """The seed of an exercise in a class: a keyed hash, so that a regrade repeats exactly and nobody can guess it."""
+    """The seed of an exercise in a class: a keyed hash, so that a regrade repeats exactly and nobody can
+    guess it."""
     key = hashlib.blake2b(secret.encode()).digest()
     return int.from_bytes(hashlib.blake2b(exercise.encode(), key=key, digest_size=7).digest(), "big")
 
@@ -24,8 +26,9 @@ def class_seed(secret: str, exercise: str) -> int:
 def grade(exercise: str, thing: Any) -> float:
     """The points of `thing`, from 0 to the exercise's points, rounded to 2 digits.
 
-    Prints the report, and displays Box B's JSON under `MIME` where there is a notebook, so that both stand in the
-    feedback. Never raises on wrong student code. The seed comes from GRADER_CLASS_SECRET in the environment.
+    Prints the report, and displays Box B's JSON under `MIME` where there is a notebook, so that both stand
+    in the feedback. Never raises on wrong student code. The seed comes from GRADER_CLASS_SECRET in the
+    environment.
     """
     seed = class_seed(os.environ.get("GRADER_CLASS_SECRET", "public"), exercise)
     report = verdict(exercises.get(exercise), thing, seed)
@@ -41,4 +44,6 @@ def _publish(report: Report) -> None:
     except ImportError:
         return
     if get_ipython() is not None:
-        display({MIME: report.to_dict(), "text/plain": f"verdict on {report.exercise}"}, raw=True)
+        display(  # type: ignore[no-untyped-call]
+            {MIME: report.to_dict(), "text/plain": f"verdict on {report.exercise}"}, raw=True
+        )

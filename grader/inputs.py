@@ -1,7 +1,8 @@
 """Honest inputs: seeded samples that can tell a right Function from a wrong one.
 
-An `Inputs` holds generators. Each takes a `Draw` (a seeded source of tensors) and gives argument tuples in float64;
-the checks cast, freeze or re-stride them. Helpers at the end build the whole set for common kinds of operation.
+An `Inputs` holds generators. Each takes a `Draw` (a seeded source of tensors) and gives argument tuples in
+float64; the checks cast, freeze or re-stride them. Helpers at the end build the whole set for common kinds
+of operation.
 """
 
 from __future__ import annotations
@@ -30,11 +31,15 @@ class Draw:
     def __init__(self, seed: int) -> None:
         self.generator = torch.Generator().manual_seed(seed % (2**63))
 
-    def normal(self, *shape: int, scale: float = 1.0, shift: float = 0.0, off: Sequence[float] = (), gap: float = 0.1) -> Tensor:
+    def normal(
+        self, *shape: int, scale: float = 1.0, shift: float = 0.0, off: Sequence[float] = (), gap: float = 0.1
+    ) -> Tensor:
         x = torch.randn(shape, generator=self.generator, dtype=torch.float64) * scale + shift
         return push_away(x, off, gap)
 
-    def uniform(self, *shape: int, low: float = 0.0, high: float = 1.0, off: Sequence[float] = (), gap: float = 0.1) -> Tensor:
+    def uniform(
+        self, *shape: int, low: float = 0.0, high: float = 1.0, off: Sequence[float] = (), gap: float = 0.1
+    ) -> Tensor:
         x = torch.rand(shape, generator=self.generator, dtype=torch.float64) * (high - low) + low
         return push_away(x, off, gap)
 
@@ -73,7 +78,8 @@ class Sample:
 
 @dataclass(frozen=True)
 class Kink:
-    """A point where the derivative is an interval: `low <= d <= high` elementwise for d in y = op(x), upstream ones.
+    """A point where the derivative is an interval: `low <= d <= high` elementwise for d in y = op(x),
+    upstream ones.
 
     `index` says which argument is at the kink. Equal bounds where the exercise states the value.
     """

@@ -34,7 +34,9 @@ def as_table() -> str:
     """The catalogue as a text table, as wide as the terminal."""
     table = Table(box=None, pad_edge=False, header_style="bold")
     for column in ("lesson", "id", "symbol", "points", "mistakes"):
-        table.add_column(column, justify="right" if column in ("points", "mistakes") else "left", no_wrap=True)
+        table.add_column(
+            column, justify="right" if column in ("points", "mistakes") else "left", no_wrap=True
+        )
     for e in catalogue().values():
         table.add_row(e.lesson, e.id, e.symbol, str(e.points), str(len(e.misconceptions)))
     console = Console()

@@ -1,7 +1,9 @@
-"""`grader check`: one implementation from a file, judged in a process of its own with limits on time and memory.
+"""`grader check`: one implementation from a file, judged in a process of its own with limits on time and
+memory.
 
-This module has both ends. `check_file` is the command's side and does not import torch; `python -m grader.loading` is
-the child that loads the file and writes one JSON object to a file descriptor of its own, away from student prints.
+This module has both ends. `check_file` is the command's side and does not import torch; `python -m
+grader.loading` is the child that loads the file and writes one JSON object to a file descriptor of its
+own, away from student prints.
 """
 
 from __future__ import annotations
@@ -35,15 +37,23 @@ class Outcome:
 
 
 def check_file(exercise: str, path: Path, name: str | None = None, *, seconds: float = 60.0) -> Outcome:
-    """Judge the implementation in `path`. GraderError where it cannot be checked: no such exercise, file or name."""
+    """Judge the implementation in `path`. GraderError where it cannot be checked: no such exercise, file
+    or name."""
     if not path.is_file():
-        raise GraderError(f"there is no file {path}. Give the path of a Python file that defines the exercise's symbol.")
+        raise GraderError(
+            f"there is no file {path}. Give the path of a Python file that defines the exercise's symbol."
+        )
     with tempfile.TemporaryDirectory() as folder:
         answer = Path(folder) / "verdict.json"
         command = [sys.executable, "-m", "grader.loading", exercise, str(path), name or "", str(answer)]
         try:
             done = subprocess.run(
-                command, timeout=seconds, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace"
+                command,
+                timeout=seconds,
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                text=True,
+                errors="replace",
             )
         except subprocess.TimeoutExpired:
             return _no_answer(exercise, f"it did not come to an end within {seconds:g} s: likely an endless loop")
@@ -57,7 +67,8 @@ def check_file(exercise: str, path: Path, name: str | None = None, *, seconds: f
 
 def _how_it_ended(done: subprocess.CompletedProcess[str]) -> str:
     if done.returncode < 0:
-        return f"it killed its process (signal {-done.returncode}): a crash, or more than {MEMORY_BYTES // 2**30} GB of memory"
+        most = f"{MEMORY_BYTES // 2**30} GB of memory"
+        return f"it killed its process (signal {-done.returncode}): a crash, or more than {most}"
     last = (done.stderr.strip().splitlines() or [""])[-1][:200]
     return f"it ended its process without an answer (exit code {done.returncode}{': ' + last if last else ''})"
 
@@ -100,8 +111,14 @@ def load_symbol(path: Path, symbol: str) -> Any:
 
         raise GraderError(f"{path} could not be run: {describe(error, 'import')}.") from None
     if symbol not in namespace:
-        others = [n for n, v in namespace.items() if not n.startswith("_") and getattr(v, "__module__", "") == "submission"]
-        have = f"It defines {', '.join(others[:5])}; choose one with --name." if others else "It defines no class or function."
+        others = [
+            n for n, v in namespace.items() if not n.startswith("_") and getattr(v, "__module__", "") == "submission"
+        ]
+        have = (
+            f"It defines {', '.join(others[:5])}; choose one with --name."
+            if others
+            else "It defines no class or function."
+        )
         raise GraderError(f"{path} does not define {symbol}. {have}")
     return namespace[symbol]
 

@@ -13,7 +13,7 @@ from torch import Tensor
 from torch.autograd import Function
 
 from grader.guard import TimeLimit, describe, guarded
-from grader.subject import Args, Facts, Failure, Grads, Layout, Observation, Probe, NOT_A_TENSOR, edited
+from grader.subject import NOT_A_TENSOR, Args, Facts, Failure, Grads, Layout, Observation, Probe, edited
 from grader.tracing import Trace, traced
 
 __all__ = ["LocalSubject", "laid_out"]
@@ -24,7 +24,8 @@ Call = Callable[..., Any]
 class LocalSubject:
     """Wraps an autograd.Function class (called through .apply) or a plain function.
 
-    `call(target, args)` overrides how a call is made, for implementations that wrap their Function in another one.
+    `call(target, args)` overrides how a call is made, for implementations that wrap their Function in
+    another one.
     """
 
     def __init__(self, target: Any, *, call: Callable[[Any, Args], Any] | None = None) -> None:
@@ -64,7 +65,11 @@ class LocalSubject:
         seen.facts.inputs_edited = any(
             b is not None and not same_tensor(a, b) for a, b in zip(given, before, strict=True)
         )
-        seen.facts.printed, seen.facts.warnings, seen.facts.state_changes = side.printed, side.warnings, side.state_changes
+        seen.facts.printed, seen.facts.warnings, seen.facts.state_changes = (
+            side.printed,
+            side.warnings,
+            side.state_changes,
+        )
         return seen
 
     def claims(self, rule: Literal["vmap", "jvp"]) -> bool:
@@ -116,7 +121,9 @@ class _Run:
         self._meanwhile()
         for upstream in self.probe.upstream:
             self._backward(upstream)
-        self.seen.facts.leaf_grad_touched = any(isinstance(a, Tensor) and a.grad is not None for a in self.leaves)
+        self.seen.facts.leaf_grad_touched = any(
+            isinstance(a, Tensor) and a.grad is not None for a in self.leaves
+        )
         if self.probe.second is not None:
             self._second_order()
 
@@ -128,7 +135,9 @@ class _Run:
         if probe.leaf:
             self.given = list(self.leaves)
         else:
-            self.given = [laid_out(a, probe.input_layout) if isinstance(a, Tensor) else a for a in self.leaves]
+            self.given = [
+                laid_out(a, probe.input_layout) if isinstance(a, Tensor) else a for a in self.leaves
+            ]
         self.before = [a.detach().clone() if isinstance(a, Tensor) else None for a in self.given]
 
     def _call(self, args: list[Any]) -> Any:
@@ -152,7 +161,9 @@ class _Run:
         if self.subject.is_function:
             _note_saved(facts, self.outputs, self.given)
         if seen.not_tensors:
-            seen.failure = Failure("forward", NOT_A_TENSOR, f"forward returned a {seen.not_tensors[0]}, not a tensor")
+            seen.failure = Failure(
+                "forward", NOT_A_TENSOR, f"forward returned a {seen.not_tensors[0]}, not a tensor"
+            )
             raise _Stop
 
     def _meanwhile(self) -> None:
@@ -194,8 +205,16 @@ class _Run:
             grads = torch.autograd.grad(
                 [o for o, _ in pairs], wanted, [g for _, g in pairs], create_graph=True, allow_unused=True
             )
-        cotangents = [c for a, c in zip(self.leaves, self.probe.second, strict=True) if isinstance(a, Tensor) and a.requires_grad]
-        chosen = [(g, c) for g, c in zip(grads, cotangents, strict=True) if g is not None and c is not None and g.requires_grad]
+        cotangents = [
+            c
+            for a, c in zip(self.leaves, self.probe.second, strict=True)
+            if isinstance(a, Tensor) and a.requires_grad
+        ]
+        chosen = [
+            (g, c)
+            for g, c in zip(grads, cotangents, strict=True)
+            if g is not None and c is not None and g.requires_grad
+        ]
         with _stage(self.seen, "second"):
             if chosen:
                 torch.autograd.backward([g for g, _ in chosen], [c for _, c in chosen])
@@ -236,7 +255,8 @@ def _stage(seen: Observation, stage: str) -> Iterator[None]:
 
 
 def laid_out(t: Tensor, layout: Layout) -> Tensor:
-    """A copy of t with the same values but another memory layout; differentiable, gaps are filled with NaN or -1."""
+    """A copy of t with the same values but another memory layout; differentiable, gaps are filled with NaN
+    or -1."""
     if layout == "sliced":
         filler = float("nan") if t.is_floating_point() else False if t.dtype == torch.bool else -1
         return torch.stack([t, torch.full_like(t, filler)], dim=-1)[..., 0]
@@ -259,7 +279,11 @@ def same_tensor(a: Tensor, b: Tensor) -> bool:
     """Equal in shape and every value, NaN equal to NaN; tensors without data (meta) count as the same."""
     if a.device.type == "meta":
         return True
-    return a.shape == b.shape and a.dtype == b.dtype and bool(torch.equal(a.detach().nan_to_num(7.25), b.nan_to_num(7.25)))
+    return (
+        a.shape == b.shape
+        and a.dtype == b.dtype
+        and bool(torch.equal(a.detach().nan_to_num(7.25), b.nan_to_num(7.25)))
+    )
 
 
 def _apply(target: Any, args: Args) -> Any:
@@ -277,7 +301,11 @@ def _to_device(value: Any, device: str) -> Any:
 def _leaf(value: Any, wanted: bool) -> Any:
     if not isinstance(value, Tensor):
         return value
-    return value.detach().clone(memory_format=torch.contiguous_format).requires_grad_(wanted and value.is_floating_point())
+    return (
+        value.detach()
+        .clone(memory_format=torch.contiguous_format)
+        .requires_grad_(wanted and value.is_floating_point())
+    )
 
 
 def _grads_of(tensors: list[Any]) -> Grads:
@@ -285,7 +313,8 @@ def _grads_of(tensors: list[Any]) -> Grads:
 
 
 def _edit(tensors: list[Tensor]) -> None:
-    """Change every value in place, seen by autograd's version counters, as an in-place op of the next layer would."""
+    """Change every value in place, seen by autograd's version counters, as an in-place op of the next
+    layer would."""
     with torch.no_grad():
         for t in tensors:
             t.copy_(edited(t))
@@ -312,7 +341,9 @@ def _note_saved(facts: Facts, outputs: tuple[Any, ...], given: list[Any]) -> Non
 def _known_as(t: Tensor, outputs: tuple[Any, ...], given: list[Any]) -> str:
     """What a saved tensor is, by its values: an input, an output, or a tensor of some dtype."""
     for name, candidates in (("an input", given), ("the output", outputs)):
-        if any(isinstance(c, Tensor) and c.shape == t.shape and same_tensor(t, c.detach()) for c in candidates):
+        if any(
+            isinstance(c, Tensor) and c.shape == t.shape and same_tensor(t, c.detach()) for c in candidates
+        ):
             return name
     return f"a {str(t.dtype).removeprefix('torch.')} tensor of {t.numel()} elements"
 

@@ -9,10 +9,13 @@ from typing import Any
 __all__ = ["Finding", "Report"]
 
 _STYLE = (
-    ".grader-report{border-left:4px solid var(--gr-tone);padding:.4em .9em;margin:.4em 0;font-family:var(--jp-ui-font-family,system-ui,sans-serif);line-height:1.45;max-width:60em}"
+    ".grader-report{border-left:4px solid var(--gr-tone);padding:.4em .9em;margin:.4em "
+    "0;font-family:var(--jp-ui-font-family,system-ui,sans-serif);line-height:1.45;max-width:60em}"
     ".grader-report.ok{--gr-tone:#2e9e5b}.grader-report.no{--gr-tone:#d9822b}.grader-report.todo{--gr-tone:#7a8599}"
-    ".grader-report b.gr-head{color:var(--gr-tone);font-size:1.05em}.grader-report ul{margin:.35em 0;padding-left:1.2em}"
-    ".grader-report li{margin:.2em 0}.grader-report .gr-why{border-radius:4px;background:rgba(128,128,128,.13);padding:.45em .7em;margin:.4em 0}"
+    ".grader-report b.gr-head{color:var(--gr-tone);font-size:1.05em}.grader-report ul{margin:.35em "
+    "0;padding-left:1.2em}"
+    ".grader-report li{margin:.2em 0}.grader-report "
+    ".gr-why{border-radius:4px;background:rgba(128,128,128,.13);padding:.45em .7em;margin:.4em 0}"
     ".grader-report .gr-small{opacity:.75;font-size:.9em}.grader-report code{font-size:.92em}"
 )
 
@@ -110,7 +113,10 @@ class Report:
     def html(self) -> str:
         """The report as an HTML fragment with its own style, readable in light and dark themes."""
         kind = "todo" if not self.started else "ok" if self.passed else "no"
-        parts = [f"<style>{_STYLE}</style><div class='grader-report {kind}'><b class='gr-head'>{escape(self._mark())} {escape(self.headline())}</b>"]
+        parts = [
+            f"<style>{_STYLE}</style><div class='grader-report {kind}'><b "
+            f"class='gr-head'>{escape(self._mark())} {escape(self.headline())}</b>"
+        ]
         if self._why():
             parts.append(f"<div class='gr-why'>{_code(self._why())}</div>")
         if self.failed and self.started:
@@ -125,15 +131,23 @@ class Report:
     def _small_print(self) -> str:
         notes = []
         if not self.started:
-            notes.append("Replace the line that raises NotImplementedError by your answer, run that cell, then this one.")
+            notes.append(
+                "Replace the line that raises NotImplementedError by your answer, run that cell, then this one."
+            )
         passed = sum(f.passed for f in self.findings)
         if self.started:
             more = len(self.failed) - 3
-            notes.append(f"{passed} of {len(self.findings)} checks passed." + (f" {more} more findings not shown." if more > 0 else ""))
+            notes.append(
+                f"{passed} of {len(self.findings)} checks passed."
+                + (f" {more} more findings not shown." if more > 0 else "")
+            )
         notes += [*self.unjudged, *self.remarks]
-        if self.failed and self.started:
-            notes.append(f'Stuck? <code>hint("{escape(self.exercise)}")</code> · <code>explain("{escape(self.failed[0].check)}")</code>')
-        return "".join(f"<div class='gr-small'>{n if n.startswith('Stuck?') else _code(n)}</div>" for n in notes)
+        shown = "".join(f"<div class='gr-small'>{_code(note)}</div>" for note in notes)
+        return shown + (self._stuck() if self.failed and self.started else "")
+
+    def _stuck(self) -> str:
+        hint, explain = f'hint("{self.exercise}")', f'explain("{self.failed[0].check}")'
+        return f"<div class='gr-small'>Stuck? <code>{escape(hint)}</code> · <code>{escape(explain)}</code></div>"
 
     def _repr_html_(self) -> str:
         return self.html()

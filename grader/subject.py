@@ -1,8 +1,9 @@
 """The one seam: a Subject is an implementation under test, in this process or in another.
 
-The battery never touches a student's class. It sends a `Probe` (plain data and tensors: what to run) and reads an
-`Observation` (plain data and tensors: what happened). A subject decides nothing: no verdict, tolerance or reference
-crosses the seam, so the same battery serves a local class and a process that is not trusted.
+The battery never touches a student's class. It sends a `Probe` (plain data and tensors: what to run) and
+reads an `Observation` (plain data and tensors: what happened). A subject decides nothing: no verdict,
+tolerance or reference crosses the seam, so the same battery serves a local class and a process that is not
+trusted.
 """
 
 from __future__ import annotations
@@ -78,9 +79,11 @@ ENDLESS = "endless loop"
 
 @dataclass(frozen=True)
 class Failure:
-    """An exception in student code: where it happened ("forward", "backward", "second"), its type, text and line.
+    """An exception in student code: where it happened ("forward", "backward", "second"), its type, text
+    and line.
 
-    Two kinds have no exception: a forward whose result is NOT_A_TENSOR, and code that ran into its time limit, ENDLESS.
+    Two kinds have no exception: a forward whose result is NOT_A_TENSOR, and code that ran into its time
+    limit, ENDLESS.
     """
 
     stage: str
@@ -96,7 +99,8 @@ class Failure:
 
 @dataclass(frozen=True)
 class Returned:
-    """What one backward call returned before the engine saw it: the container and, per item, kind, shape and dtype.
+    """What one backward call returned before the engine saw it: the container and, per item, kind, shape
+    and dtype.
 
     An item of kind "tensor" has a shape and a dtype; "None" and others (the type's name) have neither.
     """
@@ -137,10 +141,11 @@ class Facts:
 
 @dataclass
 class Observation:
-    """What a probe showed: outputs, delivered gradients per backward pass (one per argument), and the facts.
+    """What a probe showed: outputs, delivered gradients per backward pass (one per argument), and the
+    facts.
 
-    `not_tensors` names the types of outputs that are no tensors. `second` holds the gradients of the VJP with respect
-    to the arguments, then to the upstream. After a failure the fields filled so far stand.
+    `not_tensors` names the types of outputs that are no tensors. `second` holds the gradients of the VJP
+    with respect to the arguments, then to the upstream. After a failure the fields filled so far stand.
     """
 
     outputs: tuple[Any, ...] = ()
@@ -174,4 +179,5 @@ class Subject(Protocol):
         """Whether the class says that it has this rule (so that it may be held to it)."""
 
     def call(self, args: Args, layout: Layout = "contiguous") -> Observation:
-        """Call a plain function once; outputs hold its value or values, facts.inputs_edited whether it changed args."""
+        """Call a plain function once; outputs hold its value or values, facts.inputs_edited whether it
+        changed args."""

@@ -1,4 +1,5 @@
-"""Watching a student's Function: a subclass whose backward notes what goes in and out, without changing it."""
+"""Watching a student's Function: a subclass whose backward notes what goes in and out, without changing
+it."""
 
 from __future__ import annotations
 

@@ -17,14 +17,16 @@ if TYPE_CHECKING:
 
 @check("edited_inputs", stage="contract", applies=has_reference)
 def edited_inputs(bench: Bench) -> None:
-    """Catches ctx.x = x and x.data: when the input is edited in place before backward, a tensor from save_for_backward
-    raises; one kept otherwise gives a silently wrong gradient. Cannot see state that does not depend on the input."""
+    """Catches ctx.x = x and x.data: when the input is edited in place before backward, a tensor from
+    save_for_backward raises; one kept otherwise gives a silently wrong gradient. Cannot see state that
+    does not depend on the input."""
     _after_edit(bench, "edit_inputs", "an input")
 
 
 @check("edited_outputs", stage="contract", applies=has_reference)
 def edited_outputs(bench: Bench) -> None:
-    """Catches ctx.y = y: the same as edited_inputs for the output. Cannot see state that does not depend on it."""
+    """Catches ctx.y = y: the same as edited_inputs for the output. Cannot see state that does not depend
+    on it."""
     _after_edit(bench, "edit_outputs", "the output")
 
 
@@ -59,8 +61,8 @@ def _attributes(seen: Observation) -> str:
 
 @check("freed", stage="contract", applies=is_differentiable)
 def freed(bench: Bench) -> None:
-    """Catches a reference cycle (ctx.y = y): the memory of every call stays until the garbage collector happens to run.
-    Cannot see memory kept in globals."""
+    """Catches a reference cycle (ctx.y = y): the memory of every call stays until the garbage collector
+    happens to run. Cannot see memory kept in globals."""
     seen = bench.observe(Probe(bench.generic(), ask_freed=True), where="an ordinary input")
     if seen.facts.freed is False:
         raise Failed(
@@ -72,8 +74,8 @@ def freed(bench: Bench) -> None:
 
 @check("backward_twice", stage="contract", applies=has_reference)
 def backward_twice(bench: Bench) -> None:
-    """Catches a backward that consumes or overwrites what it saved: with retain_graph=True a second pass must give the
-    right gradient again. Cannot see state shared between calls."""
+    """Catches a backward that consumes or overwrites what it saved: with retain_graph=True a second pass
+    must give the right gradient again. Cannot see state shared between calls."""
     args = bench.generic()
     first, second = bench.upstream(args, "first"), bench.upstream(args, "second")
     seen = bench.observe(Probe(args, upstream=(first, second)), where="a second backward with retain_graph=True")
@@ -87,13 +89,14 @@ def backward_twice(bench: Bench) -> None:
 
 @check("independent_calls", stage="contract", applies=has_reference)
 def independent_calls(bench: Bench) -> None:
-    """Catches state kept on the class or in a global: after two forwards the first backward must still use its own. Sees
-    calls in one thread only."""
+    """Catches state kept on the class or in a global: after two forwards the first backward must still use
+    its own. Sees calls in one thread only."""
     args = bench.generic("one")
     upstream = bench.upstream(args)
     for other in (bench.generic("two"), *_with_other_numbers(bench, args)):
         seen = bench.observe(
-            Probe(args, upstream=(upstream,), meanwhile="other_call", other=other), where="a backward after another forward"
+            Probe(args, upstream=(upstream,), meanwhile="other_call", other=other),
+            where="a backward after another forward",
         )
         bench.compare(
             seen.grads[0],
@@ -113,8 +116,8 @@ def _with_other_numbers(bench: Bench, args: Args) -> Args:
 
 @check("no_side_effects", stage="contract", applies=is_differentiable)
 def no_side_effects(bench: Bench) -> None:
-    """Catches a backward that fills the .grad of leaves itself, or code that changes torch's global state (default dtype,
-    gradient mode, threads). Cannot see side effects outside torch."""
+    """Catches a backward that fills the .grad of leaves itself, or code that changes torch's global state
+    (default dtype, gradient mode, threads). Cannot see side effects outside torch."""
     args = bench.generic()
     for leaf in (True, False):
         seen = bench.observe(Probe(args, upstream=(bench.upstream(args),), leaf=leaf), where="inputs that are leaves")
@@ -130,15 +133,18 @@ def no_side_effects(bench: Bench) -> None:
 
 @check("shared_input", stage="contract", applies=has_reference)
 def shared_input(bench: Bench) -> None:
-    """Catches Functions that disturb other users of their input: a hook left on it, values overwritten that another
-    operation has saved. The input also feeds a sine; its gradient must be the sum of both. Cannot see users elsewhere."""
+    """Catches Functions that disturb other users of their input: a hook left on it, values overwritten
+    that another operation has saved. The input also feeds a sine; its gradient must be the sum of both.
+    Cannot see users elsewhere."""
     args = bench.generic()
     upstream = bench.upstream(args)
     right = tuple(
         None if g is None else g + (torch.cos(a) if a.is_floating_point() else 0)
         for g, a in zip(bench.right_grads(args, upstream), args, strict=True)
     )
-    seen = bench.observe(Probe(args, upstream=(upstream,), shared=True), where="an input that another operation uses too")
+    seen = bench.observe(
+        Probe(args, upstream=(upstream,), shared=True), where="an input that another operation uses too"
+    )
     bench.compare(
         seen.grads[0],
         right,
@@ -149,8 +155,8 @@ def shared_input(bench: Bench) -> None:
 
 @check("own_backward", stage="contract", applies=lambda e: is_differentiable(e) and not e.contract.inner_autograd)
 def own_backward(bench: Bench) -> None:
-    """Catches a backward that lets PyTorch differentiate (torch.autograd.grad, .backward(), torch.func) instead of stating
-    the vector-Jacobian product. Cannot see a graph built in forward by other means."""
+    """Catches a backward that lets PyTorch differentiate (torch.autograd.grad, .backward(), torch.func)
+    instead of stating the vector-Jacobian product. Cannot see a graph built in forward by other means."""
     args = bench.generic()
     seen = bench.observe(Probe(args, upstream=(bench.upstream(args),)), where="an ordinary input")
     if seen.facts.inner_autograd:
@@ -166,21 +172,23 @@ def has_memory_budget(exercise: Exercise) -> bool:
 
 @check("saved_memory", stage="contract", applies=has_memory_budget)
 def saved_memory(bench: Bench) -> None:
-    """Catches more kept for backward than the exercise allows, in saved tensors and ctx attributes. Cannot see tensors
-    kept in globals; independent_calls does."""
+    """Catches more kept for backward than the exercise allows, in saved tensors and ctx attributes. Cannot
+    see tensors kept in globals; independent_calls does."""
     args = bench.generic("budget")
     facts = bench.observe(Probe(args, upstream=(bench.upstream(args),)), where="an ordinary input").facts
     budget = bench.contract.saved_bytes(*args) if bench.contract.saved_bytes else None
     if budget is not None and facts.saved_bytes > budget:
         raise Failed(
-            f"{facts.saved_bytes} bytes are kept for backward ({', '.join(facts.saved)}), the exercise allows {budget}.",
+            f"{facts.saved_bytes} bytes are kept for backward ({', '.join(facts.saved)}), the exercise "
+            f"allows {budget}.",
             cause="a whole floating-point tensor is saved where less would do, or more tensors than needed.",
             look="what backward really needs to know about each element.",
         )
     most = bench.contract.saved_tensors
     if most is not None and facts.saved_floats > most:
         raise Failed(
-            f"{facts.saved_floats} floating-point tensors are kept for backward ({', '.join(facts.saved)}), the exercise "
+            f"{facts.saved_floats} floating-point tensors are kept for backward ({', '.join(facts.saved)}), "
+            f"the exercise "
             f"allows {most}.",
             look="which of them can be computed again from the others.",
         )

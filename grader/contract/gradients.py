@@ -1,4 +1,5 @@
-"""Checks of the gradient's values: against the reference, against finite differences, at kinks and extremes."""
+"""Checks of the gradient's values: against the reference, against finite differences, at kinks and
+extremes."""
 
 from __future__ import annotations
 
@@ -23,8 +24,8 @@ def has_true_gradient(exercise: Exercise) -> bool:
 
 @check("differentiable", stage="gradient", applies=is_differentiable)
 def differentiable(bench: Bench) -> None:
-    """Catches outputs that are cut off from the graph, and classes whose own backward the engine never runs (forward
-    called directly, a built-in returned instead). Cannot see what the backward computes."""
+    """Catches outputs that are cut off from the graph, and classes whose own backward the engine never
+    runs (forward called directly, a built-in returned instead). Cannot see what the backward computes."""
     args = bench.generic()
     seen = bench.observe(Probe(args), where="an ordinary input")
     if not any(seen.facts.requires_grad):
@@ -43,16 +44,16 @@ def differentiable(bench: Bench) -> None:
 
 @check("vjp", stage="gradient", applies=has_reference)
 def vjp(bench: Bench) -> None:
-    """Catches wrong gradients with a random upstream gradient on ordinary inputs. An all-ones upstream would accept 1 for
-    g, zeros for softmax and any permutation of g. Stays away from kinks."""
+    """Catches wrong gradients with a random upstream gradient on ordinary inputs. An all-ones upstream
+    would accept 1 for g, zeros for softmax and any permutation of g. Stays away from kinks."""
     some = [_compare_vjp(bench, sample) for sample in bench.ordinary()]
     must_reveal(any(some), "every expected gradient is zero")
 
 
 @check("vjp_elsewhere", stage="contract", applies=has_reference)
 def vjp_elsewhere(bench: Bench) -> None:
-    """Catches gradients that are right on ordinary inputs only: other arguments, ranks and broadcastings, 0-d, one-element
-    and empty tensors. Stays away from kinks."""
+    """Catches gradients that are right on ordinary inputs only: other arguments, ranks and broadcastings,
+    0-d, one-element and empty tensors. Stays away from kinks."""
     for sample in bench.others():
         _compare_vjp(bench, sample)
 
@@ -73,12 +74,15 @@ def _compare_vjp(bench: Bench, sample: Sample) -> bool:
 
 @check("gradcheck", stage="gradient", applies=has_true_gradient)
 def gradcheck(bench: Bench) -> None:
-    """Catches a backward that is not the derivative of its own forward, by torch.autograd.gradcheck in float64. Cannot
-    see a wrong forward, an upstream used non-linearly, state, layout, dtype, nor anything at a kink."""
+    """Catches a backward that is not the derivative of its own forward, by torch.autograd.gradcheck in
+    float64. Cannot see a wrong forward, an upstream used non-linearly, state, layout, dtype, nor anything
+    at a kink."""
     args = bench.generic(small=True)
     function, tensors = proxied(bench.subject, args)
     try:
-        good = torch.autograd.gradcheck(function, tensors, eps=1e-6, atol=1e-5, raise_exception=False, check_undefined_grad=False)
+        good = torch.autograd.gradcheck(
+            function, tensors, eps=1e-6, atol=1e-5, raise_exception=False, check_undefined_grad=False
+        )
     except SubjectFailed as error:
         raise Failed(f"During gradcheck {error}.") from None
     if not good:
@@ -91,25 +95,28 @@ def gradcheck(bench: Bench) -> None:
 
 @check("surrogate", stage="gradient", applies=lambda e: has_reference(e) and e.contract.surrogate)
 def surrogate(bench: Bench) -> None:
-    """Catches the true derivative where a surrogate is asked: gradcheck on a straight-through estimator must say False.
-    Which surrogate it is, the check `vjp` says."""
+    """Catches the true derivative where a surrogate is asked: gradcheck on a straight-through estimator
+    must say False. Which surrogate it is, the check `vjp` says."""
     args = bench.generic(small=True)
     function, tensors = proxied(bench.subject, args)
     try:
-        good = torch.autograd.gradcheck(function, tensors, eps=1e-6, atol=1e-5, raise_exception=False, check_undefined_grad=False)
+        good = torch.autograd.gradcheck(
+            function, tensors, eps=1e-6, atol=1e-5, raise_exception=False, check_undefined_grad=False
+        )
     except SubjectFailed as error:
         raise Failed(f"During gradcheck {error}.") from None
     if good:
         raise Failed(
-            "gradcheck accepts your gradient, so it is the true derivative of the forward; here another one is declared.",
+            "gradcheck accepts your gradient, so it is the true derivative of the forward; here another one "
+            "is declared.",
             look="what the exercise declares the gradient to be.",
         )
 
 
 @check("kinks", stage="gradient", applies=lambda e: bool(e.inputs.kinks))
 def kinks(bench: Bench) -> None:
-    """Catches gradients exactly at a kink that lie outside the interval of legal ones: NaN from 0/0, twice the slope.
-    Every subgradient inside is accepted unless the exercise states one."""
+    """Catches gradients exactly at a kink that lie outside the interval of legal ones: NaN from 0/0, twice
+    the slope. Every subgradient inside is accepted unless the exercise states one."""
     for kink in bench.exercise.inputs.kinks:
         ones: tuple[Tensor, ...] = tuple(torch.ones_like(o) for o in bench.right_outputs(kink.args))
         seen = bench.observe(Probe(kink.args, upstream=(ones,)), where="an input at a kink")
@@ -128,12 +135,15 @@ def kinks(bench: Bench) -> None:
 
 @check("extreme_gradient", stage="contract", applies=lambda e: bool(e.inputs.extreme))
 def extreme_gradient(bench: Bench) -> None:
-    """Catches gradients that overflow to NaN or infinity, or vanish, at magnitudes where the reference's are finite. Sees
-    only the magnitudes the exercise lists."""
+    """Catches gradients that overflow to NaN or infinity, or vanish, at magnitudes where the reference's
+    are finite. Sees only the magnitudes the exercise lists."""
     for sample in bench.exercise.inputs.extreme:
         upstream = bench.upstream(sample.args)
         right = bench.right_grads(sample.args, upstream)
-        must_reveal(all(g is None or bool(torch.isfinite(g).all()) for g in right), "the reference gradient is not finite")
+        must_reveal(
+            all(g is None or bool(torch.isfinite(g).all()) for g in right),
+            "the reference gradient is not finite",
+        )
         seen = bench.observe(Probe(sample.args, upstream=(upstream,)), where=sample.name)
         bench.compare(
             seen.grads[0],
@@ -146,7 +156,8 @@ def extreme_gradient(bench: Bench) -> None:
 
 @check("frozen_inputs", stage="contract", applies=has_reference)
 def frozen_inputs(bench: Bench) -> None:
-    """Catches a backward that works only if every input requires grad. Does not ask that work for frozen ones is saved."""
+    """Catches a backward that works only if every input requires grad. Does not ask that work for frozen
+    ones is saved."""
     args = bench.generic()
     floating = [i for i, a in enumerate(args) if isinstance(a, Tensor) and a.is_floating_point()]
     if len(floating) < 2:
@@ -155,7 +166,9 @@ def frozen_inputs(bench: Bench) -> None:
     right = bench.right_grads(args, upstream)
     for kept in floating:
         wanted = tuple(i == kept for i in range(len(args)))
-        seen = bench.observe(Probe(args, upstream=(upstream,), wanted=wanted), where=f"only argument {kept + 1} requiring grad")
+        seen = bench.observe(
+            Probe(args, upstream=(upstream,), wanted=wanted), where=f"only argument {kept + 1} requiring grad"
+        )
         problem = difference(seen.grads[0][kept], right[kept], bench.contract.tolerance)  # type: ignore[arg-type]
         if problem:
             raise Failed(f"When only argument {kept + 1} requires grad, its gradient is wrong: {problem}.")

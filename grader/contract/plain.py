@@ -18,8 +18,9 @@ def is_plain(exercise: Exercise) -> bool:
 
 @check("value", stage="value", applies=is_plain)
 def value(bench: Bench) -> None:
-    """Catches a function whose value differs from the reference's on ordinary and edge arguments, in value, shape or
-    dtype, also for non-contiguous tensors, and one that changes its arguments. Cannot see how the value was found."""
+    """Catches a function whose value differs from the reference's on ordinary and edge arguments, in
+    value, shape or dtype, also for non-contiguous tensors, and one that changes its arguments. Cannot see
+    how the value was found."""
     for sample in bench.samples():
         right = bench.exercise.reference.forward(*sample.args)
         for layout in ("contiguous", "sliced"):
@@ -35,7 +36,8 @@ def value(bench: Bench) -> None:
 
 
 def unlike(got: Any, right: Any, tolerance: float) -> str:
-    """"" if got equals right (tensors by value, shape and dtype; numbers within tolerance), else what differs."""
+    """ "" if got equals right (tensors by value, shape and dtype; numbers within tolerance), else what
+    differs."""
     if isinstance(right, tuple):
         if not isinstance(got, (tuple, list)) or len(got) != len(right):
             return f"expected {len(right)} values in a tuple, got {_named(got)}"

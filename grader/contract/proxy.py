@@ -1,7 +1,8 @@
-"""gradcheck through the seam: a Function in this process whose forward and backward are requests to a Subject.
+"""gradcheck through the seam: a Function in this process whose forward and backward are requests to a
+Subject.
 
-So torch's own gradcheck judges an implementation that lives elsewhere, and the process it lives in learns nothing but
-the numbers it is asked to work on.
+So torch's own gradcheck judges an implementation that lives elsewhere, and the process it lives in learns
+nothing but the numbers it is asked to work on.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""Checks of what a backward returned before the engine repaired it: how many gradients, for what, of which shape."""
+"""Checks of what a backward returned before the engine repaired it: how many gradients, for what, of which
+shape."""
 
 from __future__ import annotations
 
@@ -11,8 +12,9 @@ from grader.subject import Args, Probe, Returned
 
 @check("returned_gradients", stage="contract", applies=is_differentiable)
 def returned_gradients(bench: Bench) -> None:
-    """Catches a wrong number of gradients, a gradient for an argument that is no tensor, and, where the exercise asks for
-    it, shapes the engine had to reduce. Extra trailing None are legal. Sees the structure only, not the values."""
+    """Catches a wrong number of gradients, a gradient for an argument that is no tensor, and, where the
+    exercise asks for it, shapes the engine had to reduce. Extra trailing None are legal. Sees the
+    structure only, not the values."""
     for sample in bench.samples(edges=False):
         seen = bench.observe(Probe(sample.args, upstream=(bench.upstream(sample.args),)), where=sample.name)
         for returned in seen.returned:
@@ -29,7 +31,8 @@ def _check_one(returned: Returned, args: Args, exact_shapes: bool) -> None:
         if isinstance(arg, Tensor):
             if exact_shapes and shape is not None and shape != tuple(arg.shape):
                 raise Failed(
-                    f"For argument {index + 1} of shape {tuple(arg.shape)} backward returned a gradient of shape {shape}.",
+                    f"For argument {index + 1} of shape {tuple(arg.shape)} backward returned a gradient of "
+                    f"shape {shape}.",
                     cause="the argument was broadcast and its gradient not summed back.",
                 )
         elif kind != "None":

@@ -21,9 +21,9 @@ def asks_second_order(exercise: Exercise) -> bool:
 
 @check("second_order", stage="contract", applies=asks_second_order)
 def second_order(bench: Bench) -> None:
-    """Catches second derivatives that are silently wrong: detached or NumPy saves, intermediates kept as constants, a
-    torch.no_grad in backward. once_differentiable, which raises, is accepted unless the exercise requires second
-    derivatives. Cannot see third derivatives."""
+    """Catches second derivatives that are silently wrong: detached or NumPy saves, intermediates kept as
+    constants, a torch.no_grad in backward. once_differentiable, which raises, is accepted unless the
+    exercise requires second derivatives. Cannot see third derivatives."""
     args = bench.generic(small=True)
     upstream = bench.upstream(args, "upstream", scale=1.0)
     second: Grads = tuple(
@@ -39,7 +39,8 @@ def second_order(bench: Bench) -> None:
         if problem:
             raise Failed(
                 f"The second derivative (the gradient of your gradient) is silently wrong: {problem}.",
-                cause="backward uses something that autograd cannot see through: a detached or NumPy value, an intermediate "
+                cause="backward uses something that autograd cannot see through: a detached or NumPy value, "
+                "an intermediate "
                 "of forward kept as a constant, or torch.no_grad.",
                 look="backward must be made of differentiable operations on saved inputs or outputs, or be marked "
                 "@once_differentiable so that it refuses.",
@@ -58,13 +59,17 @@ def _refused(bench: Bench, seen: Observation) -> bool:
     raise Failed(
         f"Asking for the second derivative failed: {seen.failure}.",
         cause="NumPy or another operation outside autograd in backward.",
-        look="differentiable operations, or @once_differentiable, which says plainly that there is no second derivative.",
+        look="differentiable operations, or @once_differentiable, which says plainly that there is no "
+        "second derivative.",
     )
 
 
 def _right_second(bench: Bench, args: Args, upstream: Grads, second: Grads) -> tuple[Grads, Grads]:
-    """The VJP of the reference's VJP with respect to the arguments and the upstream, by autograd on the reference."""
-    leaves = [a.detach().clone().requires_grad_() if isinstance(a, Tensor) and a.is_floating_point() else a for a in args]
+    """The VJP of the reference's VJP with respect to the arguments and the upstream, by autograd on the
+    reference."""
+    leaves = [
+        a.detach().clone().requires_grad_() if isinstance(a, Tensor) and a.is_floating_point() else a for a in args
+    ]
     gs = [None if g is None else g.detach().clone().requires_grad_() for g in upstream]
     assert bench.exercise.reference.vjp is not None
     grads = bench.exercise.reference.vjp(gs[0] if len(gs) == 1 else tuple(gs), *leaves)

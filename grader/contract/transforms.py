@@ -12,8 +12,9 @@ from grader.subject import Grads, Probe
 
 @check("device", stage="contract", applies=is_differentiable)
 def device(bench: Bench) -> None:
-    """Catches tensors made on the CPU whatever the input's device (torch.zeros(shape) without device=), by running shapes
-    only on the meta device. Code that cannot run without data (NumPy) is not blamed. Cannot see wrong values."""
+    """Catches tensors made on the CPU whatever the input's device (torch.zeros(shape) without device=), by
+    running shapes only on the meta device. Code that cannot run without data (NumPy) is not blamed. Cannot
+    see wrong values."""
     args = bench.generic()
     seen = bench.subject.observe(Probe(args, upstream=(bench.upstream(args),), device="meta"))
     text = seen.failure.message if seen.failure else ""
@@ -23,14 +24,15 @@ def device(bench: Bench) -> None:
         raise Failed(
             f"On another device than the CPU it fails: {seen.failure if mixed else 'the output stays on the CPU'}.",
             cause="a tensor is created without saying on which device.",
-            look="torch.zeros, torch.tensor, torch.arange and their like: take device and dtype from a tensor you were given.",
+            look="torch.zeros, torch.tensor, torch.arange and their like: take device and dtype from a "
+            "tensor you were given.",
         )
 
 
 @check("vmap", stage="contract", applies=has_reference)
 def vmap(bench: Bench) -> None:
-    """Catches a class that claims to work under torch.func.vmap (generate_vmap_rule, or its own vmap) and does not: the
-    result must equal a loop. Classes that claim nothing are not asked."""
+    """Catches a class that claims to work under torch.func.vmap (generate_vmap_rule, or its own vmap) and
+    does not: the result must equal a loop. Classes that claim nothing are not asked."""
     if not bench.subject.claims("vmap"):
         return
     args = bench.generic()
@@ -47,8 +49,8 @@ def vmap(bench: Bench) -> None:
 
 @check("jvp", stage="contract", applies=has_reference)
 def jvp(bench: Bench) -> None:
-    """Catches a forward-mode rule (jvp) that disagrees with backward: for random t and g, g . (J t) must equal
-    (g J) . t. Classes without a jvp are not asked."""
+    """Catches a forward-mode rule (jvp) that disagrees with backward: for random t and g, g . (J t) must
+    equal (g J) . t. Classes without a jvp are not asked."""
     if not bench.subject.claims("jvp"):
         return
     args = bench.generic()
@@ -60,9 +62,12 @@ def jvp(bench: Bench) -> None:
     seen = bench.observe(Probe(args, upstream=(tangents,), transform="jvp"), where="torch.func.jvp")
     along = sum(float((g * o).sum()) for g, o in zip(upstream, seen.outputs, strict=True) if g is not None)
     grads = bench.right_grads(args, upstream)
-    back = sum(float((v * t).sum().detach()) for v, t in zip(grads, tangents, strict=True) if v is not None and t is not None)
+    back = sum(
+        float((v * t).sum().detach()) for v, t in zip(grads, tangents, strict=True) if v is not None and t is not None
+    )
     if abs(along - back) > 1e-7 * max(1.0, abs(back)):
         raise Failed(
-            f"The forward-mode derivative disagrees with the gradient: g . (J t) is {along:.6g}, (g J) . t is {back:.6g}.",
+            f"The forward-mode derivative disagrees with the gradient: g . (J t) is {along:.6g}, (g J) . t "
+            f"is {back:.6g}.",
             look="your jvp: the same Jacobian as in backward, multiplied from the other side.",
         )

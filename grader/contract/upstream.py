@@ -20,8 +20,8 @@ def _delivered(bench: Bench, args: tuple[object, ...], upstream: Grads, where: s
 
 @check("upstream_linearity", stage="gradient", applies=has_reference)
 def upstream_linearity(bench: Bench) -> None:
-    """Catches an upstream gradient used non-linearly: clamped, squared, by its sign or norm. gradcheck sends only unit
-    vectors and accepts those. Cannot see a wrong formula that is linear in g."""
+    """Catches an upstream gradient used non-linearly: clamped, squared, by its sign or norm. gradcheck
+    sends only unit vectors and accepts those. Cannot see a wrong formula that is linear in g."""
     args = bench.generic()
     g, h = bench.upstream(args, "g", scale=1.0), bench.upstream(args, "h", scale=50.0)
     mixed: Grads = tuple(None if a is None or b is None else b - 3.0 * a for a, b in zip(g, h, strict=True))
@@ -33,7 +33,8 @@ def upstream_linearity(bench: Bench) -> None:
         if problem:
             which = f" (argument {index + 1})" if len(args) > 1 else ""
             raise Failed(
-                f"backward is not linear in the upstream gradient{which}: for h - 3g it is not what it gave for h minus three "
+                f"backward is not linear in the upstream gradient{which}: for h - 3g it is not what it gave "
+                f"for h minus three "
                 f"times what it gave for g: {problem}.",
                 cause="the backward clamps, squares, normalises or takes the sign of grad_output.",
                 look="every place where grad_output is used: it may only be multiplied by things made from the inputs.",
@@ -42,8 +43,8 @@ def upstream_linearity(bench: Bench) -> None:
 
 @check("upstream_untouched", stage="contract", applies=is_differentiable)
 def upstream_untouched(bench: Bench) -> None:
-    """Catches a backward that writes into grad_output, which other branches of the graph share. Cannot see a write to a
-    copy, which is fine."""
+    """Catches a backward that writes into grad_output, which other branches of the graph share. Cannot see
+    a write to a copy, which is fine."""
     for args in (bench.generic(), bench.generic("another")):
         seen = bench.observe(Probe(args, upstream=(bench.upstream(args),)), where="an ordinary input")
         if seen.facts.upstream_edited:
@@ -56,8 +57,9 @@ def upstream_untouched(bench: Bench) -> None:
 
 @check("upstream_layout", stage="contract", applies=has_reference)
 def upstream_layout(bench: Bench) -> None:
-    """Catches code that reads raw storage or calls .view(): the same numbers must give the same gradient when grad_output
-    is transposed, a strided slice, or the stride-0 tensor that .sum() sends. Cannot see what the backward does to it."""
+    """Catches code that reads raw storage or calls .view(): the same numbers must give the same gradient
+    when grad_output is transposed, a strided slice, or the stride-0 tensor that .sum() sends. Cannot see
+    what the backward does to it."""
     args = bench.generic()
     upstream = bench.upstream(args)
     constant: Grads = tuple(None if g is None else torch.full_like(g, float(g.flatten()[0])) for g in upstream)
@@ -79,8 +81,8 @@ def upstream_layout(bench: Bench) -> None:
 
 @check("input_layout", stage="contract", applies=has_reference)
 def input_layout(bench: Bench) -> None:
-    """Catches code that reads the inputs' raw storage: transposed and strided inputs must give the same results. Cannot
-    see layouts the operation itself never meets."""
+    """Catches code that reads the inputs' raw storage: transposed and strided inputs must give the same
+    results. Cannot see layouts the operation itself never meets."""
     for layout in ("transposed", "sliced"):
         args = bench.generic(layout)
         upstream = bench.upstream(args)
@@ -99,12 +101,17 @@ def several_outputs(exercise: Exercise) -> bool:
 
 @check("unused_outputs", stage="contract", applies=several_outputs)
 def unused_outputs(bench: Bench) -> None:
-    """Catches arithmetic on None, or missing parts, when only one of several outputs is used in the loss. Cannot apply to
-    Functions of one output."""
+    """Catches arithmetic on None, or missing parts, when only one of several outputs is used in the loss.
+    Cannot apply to Functions of one output."""
     args = bench.generic()
     whole = bench.upstream(args)
     for used in range(len(whole)):
         alone: Grads = tuple(g if i == used else None for i, g in enumerate(whole))
         where = f"a loss that uses output {used + 1} only"
         seen = bench.observe(Probe(args, upstream=(alone,)), where=where)
-        bench.compare(seen.grads[0], bench.right_grads(args, alone), where=where, cause="an unused output sends None or zeros.")
+        bench.compare(
+            seen.grads[0],
+            bench.right_grads(args, alone),
+            where=where,
+            cause="an unused output sends None or zeros.",
+        )

@@ -23,7 +23,9 @@ def has_reference(exercise: Exercise) -> bool:
     return is_differentiable(exercise) and not exercise.contract.random
 
 
-def _compare_forward(bench: Bench, sample: Sample, *, tolerance: float | None = None, grad_enabled: bool = True) -> None:
+def _compare_forward(
+    bench: Bench, sample: Sample, *, tolerance: float | None = None, grad_enabled: bool = True
+) -> None:
     seen = bench.observe(Probe(sample.args, grad_enabled=grad_enabled), where=sample.name)
     right = bench.right_outputs(sample.args)
     if len(seen.outputs) != len(right):
@@ -40,32 +42,32 @@ def _compare_forward(bench: Bench, sample: Sample, *, tolerance: float | None = 
 
 @check("forward", stage="forward", applies=has_reference)
 def forward(bench: Bench) -> None:
-    """Catches a forward whose value, shape or dtype differs from the reference on ordinary inputs. Cannot see the
-    gradient."""
+    """Catches a forward whose value, shape or dtype differs from the reference on ordinary inputs. Cannot
+    see the gradient."""
     for sample in bench.ordinary():
         _compare_forward(bench, sample)
 
 
 @check("forward_elsewhere", stage="contract", applies=has_reference)
 def forward_elsewhere(bench: Bench) -> None:
-    """Catches a forward that is right on ordinary inputs only: other arguments, other ranks, 0-d, one-element and empty
-    tensors. Cannot see the gradient."""
+    """Catches a forward that is right on ordinary inputs only: other arguments, other ranks, 0-d,
+    one-element and empty tensors. Cannot see the gradient."""
     for sample in bench.others():
         _compare_forward(bench, sample)
 
 
 @check("forward_at_kinks", stage="forward", applies=lambda e: bool(e.inputs.at_kinks))
 def forward_at_kinks(bench: Bench) -> None:
-    """Catches wrong values exactly at kinks, ties and rounding points: sign(0), round half to even. Says nothing of the
-    gradient there."""
+    """Catches wrong values exactly at kinks, ties and rounding points: sign(0), round half to even. Says
+    nothing of the gradient there."""
     for sample in bench.exercise.inputs.at_kinks:
         _compare_forward(bench, sample)
 
 
 @check("forward_extreme", stage="contract", applies=lambda e: bool(e.inputs.extreme))
 def forward_extreme(bench: Bench) -> None:
-    """Catches formulas that overflow, or saturate early, at magnitudes where the reference is finite. Sees only the
-    magnitudes the exercise lists."""
+    """Catches formulas that overflow, or saturate early, at magnitudes where the reference is finite. Sees
+    only the magnitudes the exercise lists."""
     for sample in bench.exercise.inputs.extreme:
         right = bench.right_outputs(sample.args)
         must_reveal(all(bool(torch.isfinite(o).all()) for o in right), "the reference is not finite there")
@@ -81,8 +83,8 @@ def forward_nonfinite(bench: Bench) -> None:
 
 @check("no_grad", stage="contract", applies=has_reference)
 def no_grad(bench: Bench) -> None:
-    """Catches a forward that works only while gradients are recorded (a return inside the requires_grad branch). Cannot
-    see differences that training mode makes elsewhere."""
+    """Catches a forward that works only while gradients are recorded (a return inside the requires_grad
+    branch). Cannot see differences that training mode makes elsewhere."""
     _compare_forward(bench, Sample("a call under torch.no_grad()", bench.generic()), grad_enabled=False)
     frozen = bench.generic("frozen")
     seen = bench.observe(Probe(frozen, wanted=(False,) * len(frozen)), where="inputs that need no gradient")
@@ -94,8 +96,9 @@ def no_grad(bench: Bench) -> None:
 
 @check("low_precision", stage="contract", applies=lambda e: has_reference(e) and e.contract.low_precision)
 def low_precision(bench: Bench) -> None:
-    """Catches outputs and gradients in another dtype than the input's (a `.float()`, a NumPy float64) and code that runs
-    in float64 only. Compares values loosely; small losses of precision are not its business."""
+    """Catches outputs and gradients in another dtype than the input's (a `.float()`, a NumPy float64) and
+    code that runs in float64 only. Compares values loosely; small losses of precision are not its
+    business."""
     for dtype, tolerance in ((torch.float32, 1e-4), (torch.bfloat16, 6e-2)):
         args = cast(bench.generic(short(dtype)), dtype)
         upstream = cast(bench.upstream(args), dtype)
@@ -112,7 +115,12 @@ def low_precision(bench: Bench) -> None:
 def _returned_dtypes(bench: Bench, returned: tuple[object, ...], args: tuple[object, ...], where: str) -> None:
     for back in returned:
         for (_, _, dtype), arg in zip(back.items, args, strict=False):  # type: ignore[attr-defined]
-            if dtype is not None and isinstance(arg, torch.Tensor) and arg.is_floating_point() and dtype != short(arg.dtype):
+            if (
+                dtype is not None
+                and isinstance(arg, torch.Tensor)
+                and arg.is_floating_point()
+                and dtype != short(arg.dtype)
+            ):
                 raise Failed(
                     f"For {where} your backward returned a gradient in {dtype}; the engine had to convert it.",
                     cause="a dtype written into the code, or a tensor made without one.",
@@ -121,8 +129,8 @@ def _returned_dtypes(bench: Bench, returned: tuple[object, ...], args: tuple[obj
 
 @check("inputs_untouched", stage="contract", applies=is_differentiable)
 def inputs_untouched(bench: Bench) -> None:
-    """Catches a forward or backward that changes the caller's tensors in place without saying so (mark_dirty). Cannot see
-    a write that puts the same value back."""
+    """Catches a forward or backward that changes the caller's tensors in place without saying so
+    (mark_dirty). Cannot see a write that puts the same value back."""
     for sample in bench.samples(edges=False):
         for probe in (Probe(sample.args), Probe(sample.args, upstream=(bench.upstream(sample.args),))):
             if bench.observe(probe, where=sample.name).facts.inputs_edited:
