@@ -15,6 +15,8 @@ from grader.subject import Returned
 
 __all__ = ["Trace", "traced"]
 
+_ENGINE = "_engine_run_backward"
+
 
 class Trace:
     """What was seen since the last reset."""
@@ -32,17 +34,18 @@ class Trace:
     @contextlib.contextmanager
     def inside_backward(self) -> Iterator[None]:
         """Count runs of the autograd engine started from inside a student's backward."""
-        engine = torch.autograd._engine_run_backward
+        space = vars(torch.autograd)  # where torch.autograd.grad and backward look the engine up
+        engine = space[_ENGINE]
 
         def counted(*args: Any, **kwargs: Any) -> Any:
             self.inner_autograd += 1
             return engine(*args, **kwargs)
 
-        torch.autograd._engine_run_backward = counted
+        space[_ENGINE] = counted
         try:
             yield
         finally:
-            torch.autograd._engine_run_backward = engine
+            space[_ENGINE] = engine
 
 
 def traced(cls: type[Function], trace: Trace) -> type[Function]:

@@ -24,7 +24,7 @@ def value(bench: Bench) -> None:
     for sample in bench.samples():
         right = bench.exercise.reference.forward(*sample.args)
         for layout in ("contiguous", "sliced"):
-            seen = bench.subject.call(sample.args, layout)  # type: ignore[arg-type]
+            seen = bench.subject.call(sample.args, layout)
             if seen.failure is not None:
                 raise failed_call(seen.failure, sample.name)
             got = seen.output if seen.single else seen.outputs

@@ -56,7 +56,7 @@ def proxied(subject: Subject, args: Args) -> tuple[Callable[..., Any], tuple[Ten
 
         @staticmethod
         def backward(ctx: Any, *upstream: Tensor) -> Any:
-            return Vjp.apply(len(upstream), *upstream, *ctx.saved_tensors)
+            return _apply(Vjp, len(upstream), *upstream, *ctx.saved_tensors)
 
     class Vjp(Function):
         @staticmethod
@@ -78,7 +78,11 @@ def proxied(subject: Subject, args: Args) -> tuple[Callable[..., Any], tuple[Ten
             by_argument, by_upstream = seen.second
             return None, *by_upstream, *at_places(by_argument)
 
-    return lambda *tensors: Forward.apply(*tensors), leaves
+    return lambda *tensors: _apply(Forward, *tensors), leaves
+
+
+def _apply(function: Any, *args: Any) -> Any:
+    return function.apply(*args)
 
 
 def _zero_if_none(grad: Tensor | None, like: Tensor) -> Tensor:

@@ -87,7 +87,7 @@ def input_layout(bench: Bench) -> None:
         args = bench.generic(layout)
         upstream = bench.upstream(args)
         where = f"inputs in a {layout} memory layout"
-        seen = bench.observe(Probe(args, upstream=(upstream,), input_layout=layout), where=where)  # type: ignore[arg-type]
+        seen = bench.observe(Probe(args, upstream=(upstream,), input_layout=layout), where=where)
         for mine, right in zip(seen.outputs, bench.right_outputs(args), strict=True):
             problem = difference(mine, right, bench.contract.tolerance)
             if problem:

@@ -33,11 +33,11 @@ def _torch_gradcheck_watched() -> Iterator[list[str]]:
         used.append("torch.autograd.gradcheck")
         return original(*args, **kwargs)
 
-    module._gradcheck_helper = noted  # type: ignore[attr-defined]
+    module._gradcheck_helper = noted
     try:
         yield used
     finally:
-        module._gradcheck_helper = original  # type: ignore[attr-defined]
+        module._gradcheck_helper = original
 
 
 def _verdict(bench: Bench, specimen: Specimen, **options: float) -> bool:
