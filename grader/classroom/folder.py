@@ -49,7 +49,8 @@ class ClassFolder:
                 f"{path} is not empty and is no class folder, so nothing was written. "
                 f"Give the name of a new folder, for instance: grader new-class {Path(path) / 'class'}"
             )
-        folder.private.mkdir(parents=True, exist_ok=True)
+        folder.root.mkdir(parents=True, exist_ok=True)
+        folder.private.mkdir(mode=0o700, exist_ok=True)
         return folder
 
     def is_class(self) -> bool:

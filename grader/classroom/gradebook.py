@@ -49,10 +49,11 @@ class Writer:
         """Write the feedback page from autograded/ and the gradebook."""
         self._retried(_Feedback(self.folder, self.config, self.log, student, lesson))
 
-    def enrol(self, student: str) -> None:
-        """Make a student known who has nothing gradable yet, so that nbgrader's lists show them too."""
+    def enrol(self, students: list[str]) -> None:
+        """Make students known who have nothing gradable yet, so that nbgrader's lists show them too."""
         with Gradebook(self.folder.gradebook_url, course_id(self.config)) as gradebook:
-            gradebook.update_or_create_student(student)
+            for student in set(students) - {known.id for known in gradebook.students}:
+                gradebook.add_student(student)
 
     def _retried(self, converter: Any) -> None:
         for attempt in range(RETRIES):

@@ -111,8 +111,8 @@ def _text(path: Path, limit: float) -> str:
         size = path.stat().st_size / MEGABYTE
         if size > limit:
             raise Unreadable(
-                f"the file has {size:.0f} MB, more than the {limit:g} MB allowed. Stored outputs are the usual reason: "
-                "clear all outputs, save, hand it in again"
+                f"the file has {size:.0f} MB, more than the {limit:g} MB allowed. Stored outputs are the "
+                "usual reason: clear all outputs, save, hand it in again"
             )
         return path.read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError as error:

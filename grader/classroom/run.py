@@ -183,7 +183,9 @@ class _Run:
         self.versions = {name: master.version(folder.secret()) for name, master in masters.items()}
 
     def everything(self) -> None:
-        pairs = [(student, lesson) for student in self.folder.students() for lesson in self.masters]
+        students = self.folder.students()
+        self.writer.enrol(students)
+        pairs = [(student, lesson) for student in students for lesson in self.masters]
         jobs = [job for student, lesson in pairs if (job := self.prepare(student, lesson))]
         for number, (job, result, seconds) in enumerate(self.executor.run(jobs), start=1):
             self.say(number, len(jobs), self.finish(job, result, seconds))
@@ -273,7 +275,6 @@ class _Run:
             told = "the grade of the last readable version stays"
             outcome = replace(outcome, notes=[*outcome.notes, told])
         else:
-            self.writer.enrol(outcome.student)
             page = self.folder.feedback(outcome.student, outcome.lesson)
             page.parent.mkdir(parents=True, exist_ok=True)
             page.write_text(refusal_page(outcome), encoding="utf-8")
@@ -281,7 +282,6 @@ class _Run:
 
     def _absent(self, student: str, lesson: str, notes: list[str]) -> None:
         """Not submitted; what was graded earlier and has been taken away since keeps its entry."""
-        self.writer.enrol(student)
         Outcome(student, lesson, Status.MISSING, notes[0] if notes else "").save(self.folder)
 
     def _broke(self, student: str, lesson: str, doing: str, error: Exception) -> Outcome:

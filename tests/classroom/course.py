@@ -37,7 +37,8 @@ MIME = "application/vnd.custom-autograd.verdict+json"
 
 
 def solution(name: str, signature: str, right: str) -> NotebookNode:
-    text = f'def {signature}:\n    """{right}"""\n    ### BEGIN SOLUTION\n    return {right}\n    ### END SOLUTION'
+    body = f"    ### BEGIN SOLUTION\n    return {right}\n    ### END SOLUTION"
+    text = f'def {signature}:\n    """{right}"""\n{body}'
     return _cell(text, name, solution=True)
 
 

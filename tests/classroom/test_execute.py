@@ -69,9 +69,13 @@ def test_stderr_inside_a_tested_function_costs_nothing(run: Callable[..., Notebo
 
 LOST = {
     "loops": "def double(x):\n    while True: pass",
-    "loops and swallows interrupts": (
-        "def double(x):\n    while True:\n        try:\n            while True: pass\n        except BaseException: pass"
-    ),
+    "loops and swallows interrupts": """
+def double(x):
+    while True:
+        try:
+            while True: pass
+        except BaseException: pass
+""",
     "loops where it is defined": "while True: pass",
     "ends the process when called": "import os\ndef double(x):\n    os._exit(0)",
     "ends the process where it is defined": "import os\nos._exit(0)",
