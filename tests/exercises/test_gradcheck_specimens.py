@@ -6,9 +6,9 @@ import pytest
 import torch
 
 from grader.battery import judge
-from grader.exercises.gradcheck_bugs import name_the_bug
-from grader.exercises.gradcheck_inputs import WRONG, choose_inputs
-from grader.exercises.gradcheck_specimens import (
+from grader.exercises.gradcheck.bugs import name_the_bug
+from grader.exercises.gradcheck.inputs import WRONG, choose_inputs
+from grader.exercises.gradcheck.specimens import (
     UPSTREAM_FLAWS,
     Specimen,
     flawed_everywhere,

@@ -9,7 +9,7 @@ from torch import Tensor
 from torch.autograd import Function
 
 from grader.exercise import Exercise, Reference
-from grader.exercises.straight_through_common import DECLARED, LESSON, around, step_inputs, vector
+from grader.exercises.straight_through.common import DECLARED, LESSON, around, step_inputs, vector
 from grader.inputs import Kink
 
 __all__ = ["fake_quantize"]

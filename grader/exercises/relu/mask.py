@@ -8,7 +8,7 @@ from torch.autograd import Function
 from torch.autograd.function import once_differentiable
 
 from grader.exercise import Contract, Exercise, Reference
-from grader.exercises.relu_common import LESSON, NOT_YOURS, RELU_INPUTS, relu_forward, relu_vjp
+from grader.exercises.relu.common import LESSON, NOT_YOURS, RELU_INPUTS, relu_forward, relu_vjp
 
 __all__ = ["relu_mask"]
 

@@ -8,7 +8,7 @@ from torch.autograd import Function
 from torch.autograd.function import once_differentiable
 
 from grader.exercise import Exercise, Reference
-from grader.exercises.relu_common import LESSON, NOT_YOURS, TENSOR_ON_CTX, vector
+from grader.exercises.relu.common import LESSON, NOT_YOURS, TENSOR_ON_CTX, vector
 from grader.inputs import Kink, elementwise
 
 __all__ = ["leaky_relu"]

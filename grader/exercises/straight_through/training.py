@@ -11,7 +11,7 @@ import torch.nn.functional as F
 
 from grader.contract.check import Bench, Failed, check
 from grader.exercise import Exercise, Misconception, Reference
-from grader.exercises.straight_through_common import LESSON
+from grader.exercises.straight_through.common import LESSON
 from grader.inputs import Draw, Inputs, Sample
 
 __all__ = ["train_binary"]

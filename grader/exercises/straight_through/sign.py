@@ -8,7 +8,7 @@ from torch import Tensor
 from torch.autograd import Function
 
 from grader.exercise import Exercise, Reference
-from grader.exercises.straight_through_common import DECLARED, LESSON, NOT_YOURS, step_inputs, vector
+from grader.exercises.straight_through.common import DECLARED, LESSON, NOT_YOURS, step_inputs, vector
 from grader.inputs import Kink
 
 __all__ = ["sign_clipped"]

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from grader.contract.check import Bench, Failed, check
 from grader.exercise import Exercise, Reference
-from grader.exercises.gradcheck_specimens import UPSTREAM_FLAWS, Specimen, Vjp, function_of
+from grader.exercises.gradcheck.specimens import UPSTREAM_FLAWS, Specimen, Vjp, function_of
 from grader.inputs import Draw, Inputs, Sample
 
 __all__ = ["upstream_linear"]

@@ -10,9 +10,9 @@ import torch
 from torch import Tensor
 
 from grader.exercise import Exercise, Reference
-from grader.exercises.gradcheck_numerical import central_vjp
-from grader.exercises.gradcheck_specimens import flawed_in_one_place, function_of, hidden_by_ones, right_ones
-from grader.exercises.gradcheck_verdicts import TELLS_APART
+from grader.exercises.gradcheck.numerical import central_vjp
+from grader.exercises.gradcheck.specimens import flawed_in_one_place, function_of, hidden_by_ones, right_ones
+from grader.exercises.gradcheck.verdicts import TELLS_APART
 from grader.inputs import Draw, Inputs, Sample
 
 __all__ = ["my_gradcheck"]

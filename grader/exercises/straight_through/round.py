@@ -6,7 +6,7 @@ import torch
 from torch.autograd import Function
 
 from grader.exercise import Exercise, Reference
-from grader.exercises.straight_through_common import DECLARED, LESSON, around, step_inputs, vector
+from grader.exercises.straight_through.common import DECLARED, LESSON, around, step_inputs, vector
 from grader.inputs import Kink
 
 __all__ = ["round_ste"]

@@ -8,7 +8,7 @@ from torch.autograd import Function
 from torch.autograd.function import once_differentiable
 
 from grader.exercise import Contract, Exercise, Reference
-from grader.exercises.relu_common import LESSON, TENSOR_ON_CTX
+from grader.exercises.relu.common import LESSON, TENSOR_ON_CTX
 from grader.inputs import elementwise
 
 __all__ = ["swish"]

@@ -6,12 +6,12 @@ The exercises stand in the modules contract_*.py, one for each or for a family.
 from __future__ import annotations
 
 from grader.exercise import Exercise
-from grader.exercises.contract_cube import cube
-from grader.exercises.contract_exp import exp
-from grader.exercises.contract_linear import linear
-from grader.exercises.contract_quiz import who_calls_backward
-from grader.exercises.contract_scale_by import scale_by
-from grader.exercises.contract_vjp import vjp_matmul, vjp_softmax, vjp_square
+from grader.exercises.contract.cube import cube
+from grader.exercises.contract.exp import exp
+from grader.exercises.contract.linear import linear
+from grader.exercises.contract.quiz import who_calls_backward
+from grader.exercises.contract.scale_by import scale_by
+from grader.exercises.contract.vjp import vjp_matmul, vjp_softmax, vjp_square
 
 __all__ = ["EXERCISES"]
 

@@ -1,7 +1,4 @@
-"""Lesson 02: a piecewise operation, and what to save for its backward.
-
-Here is ReLU itself; each further exercise of the lesson has a module of its own.
-"""
+"""`relu`: ReLU by hand."""
 
 from __future__ import annotations
 
@@ -9,13 +6,9 @@ import torch
 from torch.autograd import Function
 
 from grader.exercise import Exercise, Reference
-from grader.exercises.relu_clamp import clamp
-from grader.exercises.relu_common import LESSON, NOT_YOURS, RELU_INPUTS, TENSOR_ON_CTX, relu_forward, relu_vjp
-from grader.exercises.relu_leaky import leaky_relu
-from grader.exercises.relu_mask import relu_mask
-from grader.exercises.relu_swish import swish
+from grader.exercises.relu.common import LESSON, NOT_YOURS, RELU_INPUTS, TENSOR_ON_CTX, relu_forward, relu_vjp
 
-__all__ = ["EXERCISES"]
+__all__ = ["relu"]
 
 relu = Exercise(
     id="relu",
@@ -393,6 +386,3 @@ class MaskOnCtx(Function):
     @staticmethod
     def backward(ctx, grad_output):
         return grad_output.masked_fill(ctx.blocked, 0)
-
-
-EXERCISES = (relu, leaky_relu, clamp, relu_mask, swish)

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from grader.contract.check import Bench, Failed, check
 from grader.exercise import Exercise, Reference
-from grader.exercises.straight_through_common import LESSON
+from grader.exercises.straight_through.common import LESSON
 from grader.inputs import Draw, Inputs, Sample
 from grader.subject import Probe
 

@@ -6,7 +6,7 @@ import torch
 from torch.autograd import Function
 
 from grader.exercise import Contract, Exercise, Reference
-from grader.exercises.straight_through_common import LESSON, NOT_YOURS
+from grader.exercises.straight_through.common import LESSON, NOT_YOURS
 from grader.inputs import elementwise
 
 __all__ = ["grad_reverse"]

@@ -6,7 +6,7 @@ import torch
 from torch.autograd import Function
 
 from grader.exercise import Exercise, Reference
-from grader.exercises.relu_common import LESSON, NOT_YOURS, vector
+from grader.exercises.relu.common import LESSON, NOT_YOURS, vector
 from grader.inputs import Kink, elementwise
 
 __all__ = ["clamp"]

@@ -11,7 +11,7 @@ from typing import Any
 import torch
 
 from grader.contract.check import Bench, Failed, check
-from grader.exercises.gradcheck_specimens import (
+from grader.exercises.gradcheck.specimens import (
     Specimen,
     flawed_everywhere,
     flawed_in_one_place,
