@@ -1,6 +1,6 @@
 """Lesson 01: what backward computes, and the contract of torch.autograd.Function.
 
-The exercises stand in the modules contract_*.py, one for each or for a family.
+One module for each exercise or family of them.
 """
 
 from __future__ import annotations

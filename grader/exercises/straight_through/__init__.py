@@ -1,6 +1,6 @@
 """Lesson 03: gradients on purpose, that is, straight-through estimators and gradient reversal.
 
-The exercises stand in the modules straight_through_*.py, one for each.
+One module per exercise.
 """
 
 from __future__ import annotations
