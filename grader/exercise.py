@@ -12,6 +12,7 @@ import re
 import textwrap
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from grader.inputs import Inputs
@@ -87,12 +88,16 @@ class Implementation:
     the symbol.
 
     `source` can stand as the content of a solution cell; None where the implementation is derived, not
-    written.
+    written. It may be given as a function, called when the text is wanted: a learner's check wants none.
     """
 
     id: str
     thing: Any
-    source: str | None = field(default=None, repr=False)
+    written: str | Callable[[], str] | None = field(default=None, repr=False)
+
+    @property
+    def source(self) -> str | None:
+        return self.written() if callable(self.written) else self.written
 
 
 @dataclass(frozen=True)
@@ -143,7 +148,7 @@ class Exercise:
         """Decorator: this class or function is a classic wrong answer to the exercise."""
 
         def add(thing: Thing) -> Thing:
-            source = source_as(self.symbol, thing)
+            source = partial(source_as, self.symbol, thing)
             self.written_misconceptions.append(Misconception(id, thing, source, sentence))
             return thing
 
@@ -153,7 +158,7 @@ class Exercise:
         """Decorator: this class or function is a right answer in another style."""
 
         def add(thing: Thing) -> Thing:
-            self.variants.append(Variant(id, thing, source_as(self.symbol, thing)))
+            self.variants.append(Variant(id, thing, partial(source_as, self.symbol, thing)))
             return thing
 
         return add

@@ -30,6 +30,7 @@ __all__ = [
     "cast",
     "check",
     "difference",
+    "failed_call",
     "failure_text",
     "must_reveal",
     "short",
@@ -44,11 +45,12 @@ class Failed(Exception):
     fact    what was observed, in plain words with numbers
     cause   the likely cause
     look    where to look, or what to think about; never the answer
+    endless the code did not come to an end, so that asking it again would only cost time
     """
 
-    def __init__(self, fact: str, *, cause: str = "", look: str = "") -> None:
+    def __init__(self, fact: str, *, cause: str = "", look: str = "", endless: bool = False) -> None:
         super().__init__(fact)
-        self.fact, self.cause, self.look = fact, cause, look
+        self.fact, self.cause, self.look, self.endless = fact, cause, look, endless
 
     def __str__(self) -> str:
         parts = [self.fact]
@@ -90,11 +92,32 @@ def check(
     return make
 
 
+class _Recorder:
+    """A subject that remembers what it was asked last, so that a failure can be repeated by hand."""
+
+    def __init__(self, subject: Subject) -> None:
+        self.subject = subject
+        self.last: Probe | Args | None = None
+        self.is_function = subject.is_function
+
+    def observe(self, probe: Probe) -> Observation:
+        self.last = probe
+        return self.subject.observe(probe)
+
+    def call(self, args: Args, layout: Layout = "contiguous") -> Observation:
+        self.last = args
+        return self.subject.call(args, layout)
+
+    def claims(self, rule: Literal["vmap", "jvp"]) -> bool:
+        return self.subject.claims(rule)
+
+
 class Bench:
     """What a check works with: the exercise, the subject, seeded draws, and the reference's answers."""
 
     def __init__(self, exercise: Exercise, subject: Subject, seed: int, check_id: str = "") -> None:
-        self.exercise, self.subject, self.seed, self.check_id = exercise, subject, seed, check_id
+        self.exercise, self.seed, self.check_id = exercise, seed, check_id
+        self.subject = _Recorder(subject)
 
     @property
     def contract(self) -> Contract:
@@ -205,8 +228,13 @@ class Bench:
 
 def failed_call(failure: Failure, where: str) -> Failed:
     """The verdict on student code that raised, did not end or gave no tensor."""
+    text = failure_text(failure, where)
+    if failure.type == ENDLESS:
+        return Failed(text, cause="an endless loop, or waiting for something that never comes.", endless=True)
+    if failure.type == NOT_A_TENSOR:
+        return Failed(text, look="what forward returns: it must be a tensor, or a tuple of tensors.")
     cause = next((cause for words, cause in _CAUSES if words in failure.message), "")
-    return Failed(failure_text(failure, where), cause=cause, look="" if cause else "the error and the line it names.")
+    return Failed(text, cause=cause, look="" if cause else "the error and the line it names.")
 
 
 _CAUSES = (
@@ -222,6 +250,8 @@ _CAUSES = (
     ("expected Variable or None", "something in the returned tuple is neither a tensor nor None."),
     ("returned an invalid gradient", "a gradient must have the shape of the input it belongs to."),
     ("Expected a gradient of None", "an argument that is no tensor has no gradient."),
+    ("You must implement either the backward", "the class has no method named `backward`; see how it is spelt."),
+    ("You must implement the forward", "the class has no method named `forward`; see how it is spelt."),
     ("maximum recursion depth", "the Function calls its own apply."),
     (
         "written-to tensor",
@@ -243,7 +273,7 @@ def failure_text(failure: Failure, where: str) -> str:
     if failure.type == ENDLESS:
         return f"{who} did not come to an end{place}: {failure.message}."
     if failure.type == NOT_A_TENSOR:
-        return f"{failure.message}{place}."
+        return f"For {where} {failure.message}." if where else f"{failure.message}."
     return f"{who} raised an error{place}: {failure}."
 
 

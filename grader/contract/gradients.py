@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
-from grader.contract.check import Bench, Failed, check, difference, must_reveal
+from grader.contract.check import Bench, Failed, check, difference, failed_call, must_reveal
 from grader.contract.proxy import SubjectFailed, proxied
 from grader.contract.values import has_reference, is_differentiable
 from grader.inputs import Sample
@@ -84,7 +84,7 @@ def gradcheck(bench: Bench) -> None:
             function, tensors, eps=1e-6, atol=1e-5, raise_exception=False, check_undefined_grad=False
         )
     except SubjectFailed as error:
-        raise Failed(f"During gradcheck {error}.") from None
+        raise failed_call(error.failure, "the inputs of gradcheck") from None
     if not good:
         raise Failed(
             "torch.autograd.gradcheck says False: the numerical and your analytical Jacobian differ.",
@@ -104,7 +104,7 @@ def surrogate(bench: Bench) -> None:
             function, tensors, eps=1e-6, atol=1e-5, raise_exception=False, check_undefined_grad=False
         )
     except SubjectFailed as error:
-        raise Failed(f"During gradcheck {error}.") from None
+        raise failed_call(error.failure, "the inputs of gradcheck") from None
     if good:
         raise Failed(
             "gradcheck accepts your gradient, so it is the true derivative of the forward; here another one "

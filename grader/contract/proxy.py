@@ -14,17 +14,17 @@ import torch
 from torch import Tensor
 from torch.autograd import Function
 
-from grader.contract.check import failure_text
 from grader.subject import Args, Failure, Grads, Observation, Probe, Subject
 
 __all__ = ["SubjectFailed", "proxied"]
 
 
 class SubjectFailed(Exception):
-    """Student code raised while gradcheck was asking for numbers."""
+    """Student code raised, or did not end, while gradcheck was asking for numbers."""
 
     def __init__(self, failure: Failure) -> None:
-        super().__init__(failure_text(failure, "").rstrip("."))
+        super().__init__(str(failure))
+        self.failure = failure
 
 
 def proxied(subject: Subject, args: Args) -> tuple[Callable[..., Any], tuple[Tensor, ...]]:
