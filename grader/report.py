@@ -14,6 +14,8 @@ _STYLE = (
     ".grader-report.ok{--gr-tone:#2e9e5b}.grader-report.no{--gr-tone:#d9822b}.grader-report.todo{--gr-tone:#7a8599}"
     ".grader-report b.gr-head{color:var(--gr-tone);font-size:1.05em}.grader-report ul{margin:.35em "
     "0;padding-left:1.2em}"
+    ".grader-report pre{overflow-x:auto;padding:.4em .6em;background:rgba(128,128,128,.1)}"
+    ".grader-report summary{cursor:pointer;font-size:.9em;opacity:.85}"
     ".grader-report li{margin:.2em 0}.grader-report "
     ".gr-why{border-radius:4px;background:rgba(128,128,128,.13);padding:.45em .7em;margin:.4em 0}"
     ".grader-report .gr-small{opacity:.75;font-size:.9em}.grader-report code{font-size:.92em}"
@@ -25,11 +27,15 @@ _NOT_RUN = {"exercise", "kind", "runs", "torch_untouched"}
 
 @dataclass(frozen=True)
 class Finding:
-    """The outcome of one check. `message` is "" for a check that passed without remark."""
+    """The outcome of one check. `message` is "" for a check that passed without remark.
+
+    `reproduction` is code that repeats what a failed check did last; "" where there is none.
+    """
 
     check: str
     passed: bool
     message: str = ""
+    reproduction: str = field(default="", repr=False)
 
 
 @dataclass(frozen=True)
@@ -55,7 +61,6 @@ class Report:
     unjudged: tuple[str, ...] = ()
     started: bool = True
     remarks: tuple[str, ...] = ()
-    reproduction: str = field(default="", repr=False)
 
     @property
     def failed(self) -> tuple[Finding, ...]:
@@ -101,8 +106,9 @@ class Report:
             lines.append(f"  - and {len(self.failed) - 3} more: {', '.join(f.check for f in self.failed[3:])}")
         lines += [f"  - not judged: {text}" for text in self.unjudged]
         lines += [f"  note: {text}" for text in self.remarks]
-        if self.failed and self.reproduction:
-            lines.append(f"  again: {self.reproduction}")
+        if self.failed and self.failed[0].reproduction:
+            lines.append(f"  To see {self.failed[0].check} fail, run:")
+            lines += [f"      {line}" for line in self.failed[0].reproduction.splitlines()]
         return "\n".join(lines)
 
     def __str__(self) -> str:
@@ -121,9 +127,16 @@ class Report:
             parts.append(f"<div class='gr-why'>{_code(self._why())}</div>")
         if self.failed and self.started:
             items = "".join(f"<li><code>{escape(f.check)}</code>: {_code(f.message)}</li>" for f in self.failed[:3])
-            parts.append(f"<ul>{items}</ul>")
+            parts.append(f"<ul>{items}</ul>{self._again()}")
         parts.append(self._small_print())
         return "".join(parts) + "</div>"
+
+    def _again(self) -> str:
+        first = self.failed[0]
+        if not first.reproduction:
+            return ""
+        summary = f"<summary>See <code>{escape(first.check)}</code> fail yourself</summary>"
+        return f"<details>{summary}<pre>{escape(first.reproduction)}</pre></details>"
 
     def _mark(self) -> str:
         return "…" if not self.started else "✓" if self.passed else "✗"
