@@ -36,9 +36,7 @@ def page_path() -> Path:
     """Where the page stands in a checkout; a GraderError where this is none."""
     root = Path(__file__).resolve().parents[2]
     if not (root / "pyproject.toml").is_file():
-        raise GraderError(
-            "the page belongs into a checkout of the course, and this is an installed copy. Clone it."
-        )
+        raise GraderError("the page belongs into a checkout of the course, and this is an installed copy. Clone it.")
     return root / "docs" / "matrix.md"
 
 
@@ -59,8 +57,8 @@ def _numbers(rows: Sequence[Row]) -> str:
 | misconceptions diagnosed by their own name, first | **{s.named} of {s.own}** |
 | wrong ones that `torch.autograd.gradcheck` alone accepts | **{s.peer_accepts} of {s.peer_wrong}** |
 
-gradcheck is the peer column of the tables: plain, with its defaults, on one honest float64 sample. It cannot judge plain
-functions, declared surrogates and random outputs.
+gradcheck is the peer column of the tables: plain, with its defaults, on one honest float64 sample. It cannot judge
+plain functions, declared surrogates and random outputs.
 """
 
 

@@ -37,6 +37,4 @@ def gradcheck_alone(exercise: Exercise, thing: Any) -> Peer:
 
 
 def _leaf(value: Any) -> Any:
-    return (
-        value.clone().requires_grad_() if isinstance(value, Tensor) and value.is_floating_point() else value
-    )
+    return value.clone().requires_grad_() if isinstance(value, Tensor) and value.is_floating_point() else value

@@ -21,9 +21,7 @@ class SumsqPlain(Function):
         return g * 2 * x
 
 
-@wrong(
-    "corpus/sumsq", "item_of_g", "g.item(): detaches the upstream gradient, d/dg is lost in double backward"
-)
+@wrong("corpus/sumsq", "item_of_g", "g.item(): detaches the upstream gradient, d/dg is lost in double backward")
 class SumsqItemOfG(Function):
     @staticmethod
     def forward(ctx, x):

@@ -82,9 +82,7 @@ class ReluMaskOnCtx(Function):
         return g.masked_fill(~ctx.positive, 0)
 
 
-@wrong(
-    "relu", "masked_fill_grad_output", "masked_fill_ on an expanded gradient: all zero, only a UserWarning"
-)
+@wrong("relu", "masked_fill_grad_output", "masked_fill_ on an expanded gradient: all zero, only a UserWarning")
 class ReluMaskedFillGradOutput(Function):
     @staticmethod
     def forward(ctx, x):
@@ -96,9 +94,7 @@ class ReluMaskedFillGradOutput(Function):
         return g.masked_fill_(ctx.neg, 0)
 
 
-@wrong(
-    "relu", "mul_grad_output", 'RuntimeError "more than one element of the written-to tensor" after .sum()'
-)
+@wrong("relu", "mul_grad_output", 'RuntimeError "more than one element of the written-to tensor" after .sum()')
 class ReluMulGradOutput(Function):
     @staticmethod
     def forward(ctx, x):
@@ -153,9 +149,7 @@ class ReluNoStaticmethod(Function):
         return g * (x > 0)
 
 
-@wrong(
-    "relu", "saved_tuple_not_unpacked", "TypeError: '>' not supported between instances of 'tuple' and 'int'"
-)
+@wrong("relu", "saved_tuple_not_unpacked", "TypeError: '>' not supported between instances of 'tuple' and 'int'")
 class ReluSavedTupleNotUnpacked(Function):
     @staticmethod
     def forward(ctx, x):

@@ -54,9 +54,7 @@ class SigmoidSymmetricProduct(Function):
         return g * torch.sigmoid(x) * torch.sigmoid(-x)
 
 
-@wrong(
-    "corpus/sigmoid", "naive_backward", "exp(-x)/(1+exp(-x))^2: inf/inf = nan once -x > 709 (88 in float32)"
-)
+@wrong("corpus/sigmoid", "naive_backward", "exp(-x)/(1+exp(-x))^2: inf/inf = nan once -x > 709 (88 in float32)")
 class SigmoidNaiveBackward(Function):
     @staticmethod
     def forward(ctx, x):

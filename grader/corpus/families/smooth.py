@@ -322,3 +322,17 @@ class ExpDetachedOutputOnCtx(Function):
     @once_differentiable
     def backward(ctx, g):
         return g * ctx.y
+
+
+@right("corpus/reciprocal", "from_output", "-y * y, from the saved output")
+class ReciprocalFromOutput(Function):
+    @staticmethod
+    def forward(ctx, x):
+        y = x.reciprocal()
+        ctx.save_for_backward(y)
+        return y
+
+    @staticmethod
+    def backward(ctx, g):
+        (y,) = ctx.saved_tensors
+        return -g * y * y

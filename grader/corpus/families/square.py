@@ -179,9 +179,7 @@ class SquareNumpyBackward(Function):
         return torch.from_numpy(np.asarray(2 * x.numpy() * g.numpy()))
 
 
-@wrong(
-    "corpus/square", "numpy_detach_backward", "numpy through .detach(): second derivative silently cut off"
-)
+@wrong("corpus/square", "numpy_detach_backward", "numpy through .detach(): second derivative silently cut off")
 class SquareNumpyDetachBackward(Function):
     @staticmethod
     def forward(ctx, x):

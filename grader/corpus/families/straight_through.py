@@ -234,9 +234,7 @@ class ReverseForwardScaled(Function):
         return -ctx.lam * g, None
 
 
-@wrong(
-    "grad_reverse", "neg_inplace", "g.neg_(): the skip branch sharing g is reversed too; error after sum()"
-)
+@wrong("grad_reverse", "neg_inplace", "g.neg_(): the skip branch sharing g is reversed too; error after sum()")
 class ReverseNegInplace(Function):
     @staticmethod
     def forward(ctx, x, lam):

@@ -13,9 +13,7 @@ from grader.inputs import Draw, Inputs, Kink, Sample, elementwise
 
 __all__ = ["EXERCISES"]
 
-FAR = torch.tensor(
-    [[1000.0, 1001.0, 999.0], [-1000.0, -1001.0, -999.0], [-800.0, 0.0, 800.0]], dtype=torch.float64
-)
+FAR = torch.tensor([[1000.0, 1001.0, 999.0], [-1000.0, -1001.0, -999.0], [-800.0, 0.0, 800.0]], dtype=torch.float64)
 
 
 def _along_dim(*, far: bool = True, nonfinite: Tensor | None = None) -> Inputs:
@@ -61,9 +59,7 @@ logsumexp = operation(
     lambda g, x, dim: (g.unsqueeze(dim) * _softmax(x, dim), None),
     _along_dim(nonfinite=vector(-math.inf, 0, 1, -math.inf, -math.inf, -math.inf).reshape(2, 3)),
 )
-softmax = operation(
-    "softmax", _softmax, _softmax_vjp, _along_dim(nonfinite=vector(-math.inf, 0, 1).reshape(1, 3))
-)
+softmax = operation("softmax", _softmax, _softmax_vjp, _along_dim(nonfinite=vector(-math.inf, 0, 1).reshape(1, 3)))
 log_softmax = operation(
     "log_softmax",
     lambda x, dim: x - _logsumexp(x, dim).unsqueeze(dim),
@@ -165,9 +161,7 @@ l2norm = operation(
         variants=_rows,
         edges=lambda draw: [Sample("rows of one element", (draw.normal(3, 1),))],
         # At the zero vector every subgradient has entries between -1 and 1.
-        kinks=(
-            Kink((torch.zeros(1, 3, dtype=torch.float64),), low=-torch.ones(1, 3), high=torch.ones(1, 3)),
-        ),
+        kinks=(Kink((torch.zeros(1, 3, dtype=torch.float64),), low=-torch.ones(1, 3), high=torch.ones(1, 3)),),
     ),
 )
 

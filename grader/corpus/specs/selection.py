@@ -38,9 +38,7 @@ def ties_along_dim(bench: Bench) -> None:
     share = got / upstream[:, None]
     on_maxima = TIED_ROWS.amax(-1, keepdim=True) == TIED_ROWS
     if not bool(((share >= -1e-9) & (on_maxima | (share.abs() <= 1e-9))).all()):
-        raise _no_subgradient(
-            "At ties an element that is not the largest receives gradient, or one of the wrong sign."
-        )
+        raise _no_subgradient("At ties an element that is not the largest receives gradient, or one of the wrong sign.")
     if not torch.allclose(got.sum(-1), upstream, rtol=1e-9):
         raise _no_subgradient(
             f"At ties a row receives {float(share[0].sum()):g} times the upstream gradient in all, not once."
@@ -56,9 +54,7 @@ def ties_of_two(bench: Bench) -> None:
     seen = bench.observe(Probe((a, b), upstream=((upstream,),)), where="two tensors that are equal in places")
     shares = [torch.zeros_like(a) if g is None else g / upstream for g in seen.grads[0]]
     if any(bool(((s < -1e-9) | (s > 1 + 1e-9) | s.isnan()).any()) for s in shares):
-        raise _no_subgradient(
-            "Where a == b a share of the gradient is negative, larger than the whole, or NaN."
-        )
+        raise _no_subgradient("Where a == b a share of the gradient is negative, larger than the whole, or NaN.")
     if not torch.allclose(shares[0] + shares[1], torch.ones_like(a), rtol=1e-9):
         raise _no_subgradient(
             f"Where a == b the two receive {float((shares[0] + shares[1])[0]):g} times the gradient in all."
@@ -68,9 +64,7 @@ def ties_of_two(bench: Bench) -> None:
 def _rows(draw: Draw, *shape: int) -> Tensor:
     """Normal values, none of them within 0.05 of another, so that no finite difference changes which is largest."""
     count = math.prod(shape)
-    return (draw.normal(count) * 0.02 + torch.randperm(count, generator=draw.generator) * 0.3 - 1.5).reshape(
-        shape
-    )
+    return (draw.normal(count) * 0.02 + torch.randperm(count, generator=draw.generator) * 0.3 - 1.5).reshape(shape)
 
 
 def _dims(draw: Draw) -> Iterable[Sample]:
@@ -95,11 +89,7 @@ amax = operation(
         small=lambda draw: (_rows(draw, 2, 3), -1),
         variants=_dims,
         # Close is not tied.
-        extreme=(
-            Sample(
-                "values that nearly tie", (vector(1, 1 + 1e-9, 0.5, 1e8, 1e8 - 1e-3, 0).reshape(2, 3), -1)
-            ),
-        ),
+        extreme=(Sample("values that nearly tie", (vector(1, 1 + 1e-9, 0.5, 1e8, 1e8 - 1e-3, 0).reshape(2, 3), -1)),),
         nonfinite=(Sample("NaN in a row", (vector(math.nan, 0, 1).reshape(1, 3), -1)),),
     ),
     checks=(ties_along_dim,),

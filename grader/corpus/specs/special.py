@@ -72,12 +72,8 @@ def dropped_or_scaled(bench: Bench) -> None:
         x = bench.draw(str(p)).normal(20, 30, off=(0.0,))
         output = bench.observe(Probe((x, p)), where=f"p = {p}").output
         dropped = output == 0
-        if output.shape != x.shape or not bool(
-            (dropped | torch.isclose(output, x / (1 - p), rtol=1e-9)).all()
-        ):
-            raise Failed(
-                f"For p = {p} some outputs are neither 0 nor x / (1 - p).", look="the scale of what is kept."
-            )
+        if output.shape != x.shape or not bool((dropped | torch.isclose(output, x / (1 - p), rtol=1e-9)).all()):
+            raise Failed(f"For p = {p} some outputs are neither 0 nor x / (1 - p).", look="the scale of what is kept.")
         # Six standard deviations of a binomial share: a right implementation misses them once in 10^9 runs.
         if abs(float(dropped.double().mean()) - p) > 6 * (p * (1 - p) / x.numel()) ** 0.5:
             raise Failed(f"For p = {p} the share of zeros is {float(dropped.double().mean()):.3f}.")
