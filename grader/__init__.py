@@ -24,7 +24,10 @@ def __getattr__(name: str) -> Any:
     """Import on first use, so that the command line does not load torch for `grader --help`."""
     import importlib
 
+    from grader.warm import warm_when_idle
+
     if name in _HOME:
+        warm_when_idle()
         value = getattr(importlib.import_module(_HOME[name]), name)
         globals()[name] = value
         return value

@@ -9,7 +9,9 @@ from __future__ import annotations
 import contextlib
 import io
 import linecache
+import logging
 import os
+import random
 import signal
 import sys
 import threading
@@ -17,14 +19,27 @@ import traceback
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from types import FrameType
 from typing import Any
 
+import numpy as np
 import torch
+import torch.utils._device
 
 from grader.subject import ENDLESS, Failure
 
-__all__ = ["Seen", "TimeLimit", "describe", "guarded", "one_thread", "time_limit", "torch_unpatched"]
+__all__ = [
+    "Seen",
+    "TimeLimit",
+    "describe",
+    "guarded",
+    "memory_limit",
+    "one_thread",
+    "original_torch",
+    "time_limit",
+    "torch_unpatched",
+]
 
 _GRADER = os.path.dirname(os.path.abspath(__file__)) + os.sep
 _TORCH = os.path.dirname(os.path.abspath(torch.__file__)) + os.sep
@@ -53,6 +68,8 @@ _STATE: dict[str, tuple[Callable[[], Any], Callable[[Any], Any]]] = {
         torch.use_deterministic_algorithms,
     ),
     "anomaly detection": (torch.is_anomaly_enabled, torch.set_anomaly_enabled),
+    "the default device": (lambda: torch.utils._device.CURRENT_DEVICE, torch.set_default_device),
+    "how many processes there are (os.fork)": (lambda: _forks, lambda _: None),
 }
 _PATCHABLE = (
     torch,
@@ -63,17 +80,50 @@ _PATCHABLE = (
 )
 
 
+_forks = 0
+
+
+def _count_fork() -> None:
+    global _forks
+    _forks += 1
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_parent=_count_fork)
+
+
+@contextlib.contextmanager
+def _random_kept() -> Iterator[None]:
+    """Put the random generators of torch, Python and NumPy back where they stood."""
+    torch_state, python_state, numpy_state = torch.get_rng_state(), random.getstate(), np.random.get_state()
+    try:
+        yield
+    finally:
+        torch.set_rng_state(torch_state)
+        random.setstate(python_state)
+        np.random.set_state(numpy_state)
+
+
+@contextlib.contextmanager
+def _logging_off() -> Iterator[None]:
+    """No log message of student code: its handlers write to the stderr they found, which may not be ours."""
+    before = logging.root.manager.disable
+    logging.disable(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        logging.disable(before)
+
+
 @contextlib.contextmanager
 def _state_kept(seen: Seen) -> Iterator[None]:
     before = {name: get() for name, (get, _) in _STATE.items()}
-    random = torch.random.get_rng_state()
     try:
         yield
     finally:
         changed = [name for name, (get, _) in _STATE.items() if get() != before[name]]
         for name in changed:
             _STATE[name][1](before[name])
-        torch.random.set_rng_state(random)
         seen.state_changes += tuple(changed)
 
 
@@ -97,6 +147,30 @@ def torch_unpatched() -> Iterator[list[str]]:
                 changed.append(f"{getattr(space, '__name__', 'torch')}.{name}")
 
 
+_ORIGINAL = [
+    {name: value for name, value in vars(space).items() if callable(value) and not name.startswith("_")}
+    for space in _PATCHABLE
+]
+
+
+@contextlib.contextmanager
+def original_torch() -> Iterator[None]:
+    """Judge with torch's functions as they were when this module was imported, whatever a notebook put there."""
+    replaced = [
+        (space, name, vars(space)[name], value)
+        for space, original in zip(_PATCHABLE, _ORIGINAL, strict=True)
+        for name, value in original.items()
+        if vars(space).get(name, value) is not value and not _is_torch(vars(space)[name])
+    ]
+    for space, name, _, original in replaced:
+        setattr(space, name, original)
+    try:
+        yield
+    finally:
+        for space, name, theirs, _ in replaced:
+            setattr(space, name, theirs)
+
+
 def _is_torch(value: Any) -> bool:
     return str(getattr(value, "__module__", "")).split(".")[0] == "torch"
 
@@ -110,6 +184,8 @@ def guarded() -> Iterator[Seen]:
         contextlib.redirect_stdout(out),
         contextlib.redirect_stderr(err),
         warnings.catch_warnings(record=True) as caught,
+        _logging_off(),
+        _random_kept(),
         _state_kept(seen),
     ):
         warnings.simplefilter("always")
@@ -123,7 +199,7 @@ def guarded() -> Iterator[Seen]:
 
 
 @contextlib.contextmanager
-def time_limit(seconds: float | None) -> Iterator[None]:
+def time_limit(seconds: float | None, *, of: float | None = None) -> Iterator[None]:
     """Raise TimeLimit in the block after `seconds` of processor time, or three times that on the clock.
 
     Processor time, so that a busy machine turns no right answer into an endless loop; three times as long
@@ -139,7 +215,7 @@ def time_limit(seconds: float | None) -> Iterator[None]:
 
     def ring(_number: int, _frame: FrameType | None) -> None:
         if armed:
-            raise TimeLimit(f"no answer after {seconds:g} s")
+            raise TimeLimit(f"no answer after {of or seconds:g} s")
 
     alarms = (
         (signal.SIGPROF, signal.ITIMER_PROF, seconds),
@@ -155,6 +231,27 @@ def time_limit(seconds: float | None) -> Iterator[None]:
         for (number, timer, _), handler in zip(alarms, previous, strict=True):
             signal.setitimer(timer, 0)
             signal.signal(number, handler)
+
+
+@contextlib.contextmanager
+def memory_limit(extra: int) -> Iterator[None]:
+    """Let the process grow by at most `extra` bytes of address space in the block; MemoryError or torch's
+    RuntimeError beyond. Does nothing where the system cannot say how large the process is."""
+    try:
+        import resource
+
+        pages = int(Path("/proc/self/statm").read_text().split()[0])
+        soft, hard = resource.getrlimit(resource.RLIMIT_AS)
+    except (ImportError, OSError):
+        yield
+        return
+    most = pages * resource.getpagesize() + extra
+    if soft == resource.RLIM_INFINITY or most < soft:
+        resource.setrlimit(resource.RLIMIT_AS, (most, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
 
 
 @contextlib.contextmanager

@@ -1,0 +1,91 @@
+"""What a first check would have to import, imported beforehand: several hundred modules, over a second of work.
+
+torch loads much of itself when it is first wanted: gradcheck brings SymPy, the meta device brings the compiler's
+front end. `warm()` loads it all at once, for a process that is about to judge; `warm_when_idle()` does it in a
+notebook's kernel between the learner's cells.
+
+Between them, not beside them: two threads that import modules which import each other can meet half-made ones.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import importlib
+import sys
+import warnings
+from collections.abc import Callable, Iterator
+
+__all__ = ["warm", "warm_when_idle"]
+
+
+def warm() -> None:
+    """Load, in this process and now, everything that a check imports on its way."""
+    for step in _steps():
+        _quietly(step)
+
+
+def warm_when_idle() -> None:
+    """In a notebook's kernel, load it step by step while the kernel has nothing else to do; elsewhere nothing.
+
+    The kernel's event loop runs the steps on the main thread, one after the other, and drops them when it ends.
+    """
+    if "IPython" not in sys.modules or "ipykernel" not in sys.modules:
+        return
+    with contextlib.suppress(RuntimeError):  # no event loop: this is no cell of a running kernel
+        _one_by_one(asyncio.get_running_loop(), _steps())
+
+
+def _one_by_one(loop: asyncio.AbstractEventLoop, steps: Iterator[Callable[[], object]]) -> None:
+    def run() -> None:
+        step = next(steps, None)
+        if step is not None:
+            _quietly(step)
+            loop.call_later(_PAUSE, run)
+
+    loop.call_later(_PAUSE, run)
+
+
+_PAUSE = 0.02  # seconds in which the kernel turns to whatever else waits
+_MODULES = (
+    "grader.exercises.start_here",
+    "grader.exercises.contract",
+    "grader.exercises.relu",
+    "grader.exercises.straight_through",
+    "grader.exercises.gradcheck",
+    "grader.checking",
+    "grader.diagnosis",
+    "grader.learning.progress",
+    "sympy",
+    "torch.fx.experimental.symbolic_shapes",
+    "torch._dynamo",
+)
+
+
+def _steps() -> Iterator[Callable[[], object]]:
+    for name in _MODULES:
+        yield lambda name=name: importlib.import_module(name)  # type: ignore[misc]
+    yield _gradcheck_once
+    yield _meta_once
+
+
+def _quietly(step: Callable[[], object]) -> None:
+    """A step that fails is no loss: whoever needs the module will import it, and hear of the failure then."""
+    with warnings.catch_warnings(), contextlib.suppress(Exception):
+        warnings.simplefilter("ignore")
+        step()
+
+
+def _gradcheck_once() -> None:
+    import torch
+
+    x = torch.ones(1, dtype=torch.float64, requires_grad=True)
+    torch.autograd.gradcheck(torch.sin, (x,))
+
+
+def _meta_once() -> None:
+    """Operations on the meta device are where torch loads its reference implementations."""
+    import torch
+
+    x = torch.ones(2, device="meta", requires_grad=True)
+    x.clamp(min=0).sum().backward()
