@@ -63,9 +63,7 @@ RIGHT: dict[str, Op] = {
     "corpus/logsumexp": torch.logsumexp,
     "corpus/softmax": torch.softmax,
     "corpus/log_softmax": torch.log_softmax,
-    "corpus/cumsum": lambda x, dim: torch.stack(
-        [x.narrow(dim, 0, k + 1).sum(dim) for k in range(x.shape[dim])], dim
-    ),
+    "corpus/cumsum": lambda x, dim: torch.stack([x.narrow(dim, 0, k + 1).sum(dim) for k in range(x.shape[dim])], dim),
     "corpus/xent": F.cross_entropy,
     "corpus/xent_none": lambda x, target: F.cross_entropy(x, target, reduction="none"),
     "corpus/sumsq": lambda x: torch.linalg.vector_norm(x) ** 2,
@@ -115,8 +113,7 @@ def samples(exercise: Exercise) -> Iterator[tuple[Any, ...]]:
 def leaves(args: tuple[Any, ...]) -> tuple[Any, ...]:
     """The arguments with floating-point tensors as fresh leaves that require grad."""
     return tuple(
-        a.detach().clone().requires_grad_() if isinstance(a, Tensor) and a.is_floating_point() else a
-        for a in args
+        a.detach().clone().requires_grad_() if isinstance(a, Tensor) and a.is_floating_point() else a for a in args
     )
 
 

@@ -55,7 +55,5 @@ def test_log_sum_exp_and_cross_entropy_of_far_logits() -> None:
     with mpmath.workdps(50):
         exact = [mpmath.log(sum(mpmath.exp(mpmath.mpf(v)) for v in row)) for row in logits]
         loss = [float(exact[0] - 999), float(exact[1] + 1000)]
-    assert find("corpus/logsumexp").reference.forward(x, 1).tolist() == pytest.approx(
-        [float(e) for e in exact]
-    )
+    assert find("corpus/logsumexp").reference.forward(x, 1).tolist() == pytest.approx([float(e) for e in exact])
     assert find("corpus/xent_none").reference.forward(x, target).tolist() == pytest.approx(loss, rel=1e-12)

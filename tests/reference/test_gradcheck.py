@@ -32,6 +32,7 @@ def built_from(exercise: Exercise) -> type[Function]:
         @staticmethod
         def backward(ctx: Any, *g: Tensor) -> Any:
             args = [n if s is None else s for s, n in zip(ctx.saved_tensors, ctx.numbers, strict=True)]
+            assert vjp is not None
             return vjp(g[0] if len(g) == 1 else g, *args)
 
     return FromReference
@@ -53,9 +54,7 @@ def test_gradcheck(exercise: Exercise) -> None:
         assert torch.autograd.gradcheck(built_from(exercise).apply, args)
 
 
-@pytest.mark.parametrize(
-    "exercise", [e for e in TRUE if e.contract.second_order != "ignored"], ids=lambda e: e.id
-)
+@pytest.mark.parametrize("exercise", [e for e in TRUE if e.contract.second_order != "ignored"], ids=lambda e: e.id)
 def test_gradgradcheck(exercise: Exercise) -> None:
     for args in small_inputs(exercise)[:2]:
         assert torch.autograd.gradgradcheck(built_from(exercise).apply, args)
@@ -63,6 +62,4 @@ def test_gradgradcheck(exercise: Exercise) -> None:
 
 @pytest.mark.parametrize("exercise", DECLARED, ids=lambda e: e.id)
 def test_gradcheck_rejects_a_declared_gradient(exercise: Exercise) -> None:
-    assert not torch.autograd.gradcheck(
-        built_from(exercise).apply, small_inputs(exercise)[0], raise_exception=False
-    )
+    assert not torch.autograd.gradcheck(built_from(exercise).apply, small_inputs(exercise)[0], raise_exception=False)

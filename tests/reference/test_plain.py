@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 import torch
 
@@ -37,9 +39,11 @@ def by_autograd(id: str, g: torch.Tensor, *given: torch.Tensor) -> torch.Tensor 
     if id == "vjp_softmax":  # its argument is the output y; the logits are log y, up to a constant
         given = (torch.log(given[0]),)
     xs = [x.clone().requires_grad_() for x in given]
-    op = {"vjp_square": lambda x: x.square(), "vjp_matmul": torch.mm, "vjp_softmax": lambda x: x.softmax(-1)}[
-        id
-    ]
+    op: Callable[..., torch.Tensor] = {
+        "vjp_square": lambda x: x.square(),
+        "vjp_matmul": torch.mm,
+        "vjp_softmax": lambda x: x.softmax(-1),
+    }[id]
     grads = torch.autograd.grad(op(*xs), xs, g)
     return grads[0] if len(grads) == 1 else grads
 
@@ -48,11 +52,6 @@ def test_numerical_vjp_converges_to_autograd() -> None:
     f, x, g, _ = get("numerical_vjp").inputs.generic(Draw(5))
     leaf = x.clone().requires_grad_()
     (exact,) = torch.autograd.grad(f(leaf), leaf, g)
-    errors = [
-        float((get("numerical_vjp").reference.forward(f, x, g, eps) - exact).abs().max())
-        for eps in (1e-2, 1e-3)
-    ]
+    errors = [float((get("numerical_vjp").reference.forward(f, x, g, eps) - exact).abs().max()) for eps in (1e-2, 1e-3)]
     assert errors[1] < 1e-5
-    assert (
-        80 < errors[0] / errors[1] < 120
-    )  # central differences: the error falls with the square of the step
+    assert 80 < errors[0] / errors[1] < 120  # central differences: the error falls with the square of the step
