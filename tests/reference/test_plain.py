@@ -39,12 +39,12 @@ def by_autograd(id: str, g: torch.Tensor, *given: torch.Tensor) -> torch.Tensor 
     if id == "vjp_softmax":  # its argument is the output y; the logits are log y, up to a constant
         given = (torch.log(given[0]),)
     xs = [x.clone().requires_grad_() for x in given]
-    op: Callable[..., torch.Tensor] = {
+    ops: dict[str, Callable[..., torch.Tensor]] = {
         "vjp_square": lambda x: x.square(),
         "vjp_matmul": torch.mm,
         "vjp_softmax": lambda x: x.softmax(-1),
-    }[id]
-    grads = torch.autograd.grad(op(*xs), xs, g)
+    }
+    grads = torch.autograd.grad(ops[id](*xs), xs, g)
     return grads[0] if len(grads) == 1 else grads
 
 
