@@ -149,7 +149,13 @@ def report(folder: Path, as_json: bool) -> None:
 @click.argument("exercise")
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--name", help="Check this class or function of FILE.  [default: the exercise's symbol]")
-@click.option("--time-limit", type=click.FloatRange(min=0, min_open=True), default=60.0, show_default=True, help="Seconds before giving up.")
+@click.option(
+    "--time-limit",
+    type=click.FloatRange(min=0, min_open=True),
+    default=60.0,
+    show_default=True,
+    help="Seconds before giving up.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the verdict as JSON.")
 def check(exercise: str, file: Path, name: str | None, time_limit: float, as_json: bool) -> None:
     """Run the full battery on one implementation: exit 0 passed, 1 not passed, 2 could not be checked."""

@@ -174,7 +174,8 @@ def _main(exercise: str, path: str, name: str, seconds: str, answer: str) -> Non
     from grader import corpus
 
     _limit_memory()
-    process, result = os.getpid(), {}
+    process = os.getpid()
+    result: dict[str, Any] = {}
     try:
         found = corpus.find(exercise)
         result = {"exercise": {"id": found.id, "title": found.title, "points": found.points}}
