@@ -18,7 +18,7 @@ from grader.classroom.master import grade_id
 from grader.exercise import Implementation
 from grader.exercises import get
 
-__all__ = ["exercises_of", "right_answer", "standalone", "variant", "wrong_answer"]
+__all__ = ["definitions", "exercises_of", "right_answer", "standalone", "variant", "wrong_answer"]
 
 
 def exercises_of(folder: ClassFolder, lesson: str) -> list[str]:
@@ -47,6 +47,12 @@ def wrong_answer(exercise: str, misconception: str) -> str | None:
     return next((standalone(m) for m in found), None)
 
 
+def definitions(source: str) -> str:
+    """What a cell imports and defines, without what it runs."""
+    kept = ast.Import | ast.ImportFrom | ast.FunctionDef | ast.ClassDef
+    return "\n".join(ast.unparse(node) for node in ast.parse(source).body if isinstance(node, kept))
+
+
 def standalone(answer: Implementation) -> str:
     """The answer's source with what it takes from its module in front: imports, and helpers written out."""
     assert answer.source is not None
@@ -72,9 +78,7 @@ def _collect(source: str, space: dict[str, Any], front: dict[str, str]) -> None:
         text = _import(name, value)
         if text is None:
             text = _written_out(name, value)
-            _collect(
-                text, _space(value) if inspect.isclass(value) or inspect.isfunction(value) else space, front
-            )
+            _collect(text, _space(value) if inspect.isclass(value) or inspect.isfunction(value) else space, front)
         front[name] = text
 
 

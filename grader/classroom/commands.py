@@ -30,9 +30,7 @@ def create(path: Path, *, example: bool) -> None:
 
         people = fill(made.folder)
         click.echo(f"Wrote the submissions of {len(people)} students.")
-    click.echo(
-        f"Hand out release/, put what comes back into submitted/STUDENT/LESSON/, then: grader grade {path}"
-    )
+    click.echo(f"Hand out release/, put what comes back into submitted/STUDENT/LESSON/, then: grader grade {path}")
 
 
 def grade(path: Path, *, lesson: str | None, jobs: int | None, force: bool, as_json: bool) -> None:

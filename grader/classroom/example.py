@@ -10,18 +10,21 @@ from __future__ import annotations
 import contextlib
 import io
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import nbformat
 from nbformat import NotebookNode
 
+from grader import exercises
 from grader.classroom import mishaps
-from grader.classroom.answers import exercises_of, right_answer, variant, wrong_answer
+from grader.classroom.answers import definitions, exercises_of, right_answer, variant, wrong_answer
 from grader.classroom.folder import ClassFolder
 from grader.classroom.master import grade_id
 from grader.errors import GraderError
+from grader.hidden import grade
 
 __all__ = ["PEOPLE", "Person", "fill", "predicted"]
 
@@ -69,26 +72,26 @@ PEOPLE = (
     ),
     Person(
         "sofia_castro",
-        habits=("missing_none", "one_value_returned", "missing_nones", "bias_none_changes_count"),
+        habits=("missing_none", "one_value_returned", "missing_nones", "bias_none_changes_count", "clips_gradient"),
     ),
     Person(
         "oskar_nowak",
         habits=("mask_inverted", "clips_gradient", "zeros", "swapped", "missing_transposes"),
         skips=(4,),
     ),
-    Person("tomas_novak", style=0, share=0.5),
+    Person("tomas_novak", style=0, habits=("missing_none", "full_jacobian"), share=0.5),
     Person("ingrid_dahl", share=0.0),
     Person("kwame_mensah", style=1, mishaps={2: mishaps.copied_test, 3: mishaps.copied_answer}),
-    Person(
-        "hana_kim", style=0, mishaps={1: mishaps.renamed("{lesson} (1)"), 2: mishaps.renamed("relu_final")}
-    ),
+    Person("hana_kim", style=0, mishaps={1: mishaps.renamed("{lesson} (1)"), 2: mishaps.renamed("relu_final")}),
     Person("diego_santos", mishaps={2: mishaps.crash, 3: mishaps.sys_exit}, costs={2: (1,)}),
     Person("elena_petrova", mishaps={2: mishaps.endless_loop}, costs={2: (1,)}, habits=("full_jacobian",)),
     Person(
         "yusuf_demir",
         mishaps={1: mishaps.deleted_test, 2: mishaps.lost_metadata, 3: mishaps.turned_to_markdown},
     ),
-    Person("chloe_martin", habits=("mask_by_gradient",), mishaps={3: mishaps.cut_off, 4: mishaps.emptied}),
+    Person(
+        "chloe_martin", habits=("mask_by_gradient", "no_upstream"), mishaps={3: mishaps.cut_off, 4: mishaps.emptied}
+    ),
     Person("ruth_adeyemi", mishaps={1: mishaps.warns, 2: mishaps.waits_for_input, 3: mishaps.prints_a_lot}),
 )
 
@@ -133,37 +136,51 @@ def _answer(folder: ClassFolder, person: Person, lesson: str, exercise: str) -> 
 
 
 def predicted(folder: ClassFolder, person: Person, lesson: str) -> dict[str, float]:
-    """The points each exercise of a submission must get: its answer, graded here with the class's secret."""
-    given, points = answers(folder, person, lesson), {}
-    names = exercises_of(folder, lesson)
-    lost = {names[i] for i in person.costs.get(_number(lesson), ())}
-    for name in names:
-        points[name] = (
-            0.0 if name in lost or name not in given else _graded(name, given[name], folder.secret())
-        )
+    """The points each exercise of a submission must get: its answer, graded in this process with the
+    class's secret.
+
+    Answers are taken in the order of the lesson, among the lesson's own definitions: some build on earlier
+    ones.
+    """
+    notebook = nbformat.read(folder.release(lesson), as_version=4)
+    given, lost = answers(folder, person, lesson), _lost(folder, person, lesson)
+    space: dict[str, Any] = {"__name__": "__main__"}
+    points: dict[str, float] = {}
+    for cell in notebook.cells:
+        name = grade_id(cell)
+        if cell.cell_type != "code" or (name and not cell.metadata.nbgrader.get("solution")):
+            continue
+        if not name:
+            exec(definitions(cell.source), space)
+        elif name in given and name not in lost:
+            exec(compile(given[name], f"<{name}>", "exec"), space)
+            points[name] = _graded(name, space, folder.secret())
+        else:
+            points[name] = 0.0
     return points
 
 
-def _graded(exercise: str, source: str, secret: str) -> float:
-    """The points of one answer, by the same battery in this process."""
-    from grader import exercises
-    from grader.hidden import grade
+def _lost(folder: ClassFolder, person: Person, lesson: str) -> set[str]:
+    names = exercises_of(folder, lesson)
+    return {names[place] for place in person.costs.get(_number(lesson), ())}
 
-    space: dict[str, object] = {"__name__": "__main__"}
-    exec(compile(PREAMBLE + source, f"<{exercise}>", "exec"), space)
+
+def _graded(exercise: str, space: dict[str, Any], secret: str) -> float:
+    """The points of one answer, by the same battery that the hidden test uses."""
+    with _secret(secret), contextlib.redirect_stdout(io.StringIO()):
+        return grade(exercise, space[exercises.get(exercise).symbol])
+
+
+@contextlib.contextmanager
+def _secret(secret: str) -> Iterator[None]:
     before = os.environ.get("GRADER_CLASS_SECRET")
     os.environ["GRADER_CLASS_SECRET"] = secret
     try:
-        with contextlib.redirect_stdout(io.StringIO()):
-            return grade(exercise, space[exercises.get(exercise).symbol])
+        yield
     finally:
-        if before is None:
-            del os.environ["GRADER_CLASS_SECRET"]
-        else:
+        os.environ.pop("GRADER_CLASS_SECRET")
+        if before is not None:
             os.environ["GRADER_CLASS_SECRET"] = before
-
-
-PREAMBLE = "import torch\nfrom torch.autograd import Function\n"
 
 
 def _number(lesson: str) -> int:

@@ -51,9 +51,7 @@ class ExecuteLesson(Execute):  # type: ignore[misc]
     submission_timeout = Integer(300, help="Seconds a whole submission may take.").tag(config=True)
     max_output_bytes = Integer(200_000, help="Bytes a cell may print; the rest is dropped.").tag(config=True)
     max_restarts = Integer(6, help="How many kernels may die before the rest is not run.").tag(config=True)
-    secret_file = Unicode("", help="File with the class's secret, for the hidden tests' seeds.").tag(
-        config=True
-    )
+    secret_file = Unicode("", help="File with the class's secret, for the hidden tests' seeds.").tag(config=True)
     raise_on_iopub_timeout = Bool(True)  # a cell that does not even answer an interrupt must not go unnoticed
     iopub_timeout = Integer(8)
     ipython_hist_file = Unicode(":memory:")
@@ -132,13 +130,10 @@ class ExecuteLesson(Execute):  # type: ignore[misc]
 
     def _what_happened(self, error: Exception) -> NotebookNode:
         if isinstance(error, DeadKernelError):
-            return _error(
-                DIED, "this cell ended the whole Python process. The other cells were run without it."
-            )
+            return _error(DIED, "this cell ended the whole Python process. The other cells were run without it.")
         return _error(
             STUCK,
-            f"no answer within {self.timeout} s, and no reaction to an interrupt. "
-            "The other cells were run without it.",
+            f"no answer within {self.timeout} s, and no reaction to an interrupt. The other cells were run without it.",
         )
 
     def _mark_not_run(self, nb: NotebookNode) -> None:
@@ -191,9 +186,7 @@ class ExecuteLesson(Execute):  # type: ignore[misc]
         }
         return max(1, min(limit, math.ceil(self.deadline - monotonic())))
 
-    def output(
-        self, outs: list[NotebookNode], msg: dict[str, Any], display_id: str | None, cell_index: int
-    ) -> Any:
+    def output(self, outs: list[NotebookNode], msg: dict[str, Any], display_id: str | None, cell_index: int) -> Any:
         """Keep what a cell shows up to the limit; a score and a verdict always come through."""
         content = msg["content"]
         if not _is_result(msg):

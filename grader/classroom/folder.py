@@ -32,9 +32,7 @@ class ClassFolder:
         folder = cls(Path(path).resolve())
         if not folder.is_class():
             what = "there is no such folder" if not folder.root.exists() else f"it has no {CONFIG}"
-            raise GraderError(
-                f"is not a class folder: {path} ({what}). Make one with: grader new-class {path}"
-            )
+            raise GraderError(f"is not a class folder: {path} ({what}). Make one with: grader new-class {path}")
         return folder
 
     @classmethod
@@ -108,9 +106,7 @@ class ClassFolder:
 
     def lessons(self) -> list[str]:
         """The released lessons, in order of their names."""
-        return sorted(
-            path.parent.name for path in self.root.glob("release/*/*.ipynb") if path.stem == path.parent.name
-        )
+        return sorted(path.parent.name for path in self.root.glob("release/*/*.ipynb") if path.stem == path.parent.name)
 
     def students(self) -> list[str]:
         """Everyone with a folder under submitted/; hidden folders and loose files are nobody."""

@@ -74,9 +74,7 @@ class Writer:
                 grades = gradebook.find_submission_notebook(lesson, lesson, student).grades
             except MissingEntry:
                 return {}
-            return {
-                g.name: (g.auto_score, g.needs_manual_grade) for g in grades if g.manual_score is not None
-            }
+            return {g.name: (g.auto_score, g.needs_manual_grade) for g in grades if g.manual_score is not None}
 
     def _settle_manual(
         self, student: str, lesson: str, before: dict[str, tuple[float | None, bool]], doubtful: list[str]
@@ -108,9 +106,7 @@ class _Staged(Autograde):  # type: ignore[misc]
         executed: NotebookNode,
     ) -> None:
         super().__init__(coursedir=course(folder, config), config=config, log=log)
-        self.coursedir.submitted_directory = str(
-            folder.staged("x", "y").parent.parent.relative_to(folder.root)
-        )
+        self.coursedir.submitted_directory = str(folder.staged("x", "y").parent.parent.relative_to(folder.root))
         self.coursedir.assignment_id, self.coursedir.student_id = lesson, student
         self.staged = folder.staged(student, lesson) / f"{lesson}.ipynb"
         self.executed, self.force = executed, True
@@ -136,9 +132,7 @@ class _Staged(Autograde):  # type: ignore[misc]
 class _Feedback(GenerateFeedback):  # type: ignore[misc]
     """nbgrader's GenerateFeedback for exactly one submission."""
 
-    def __init__(
-        self, folder: ClassFolder, config: Config, log: logging.Logger, student: str, lesson: str
-    ) -> None:
+    def __init__(self, folder: ClassFolder, config: Config, log: logging.Logger, student: str, lesson: str) -> None:
         super().__init__(coursedir=course(folder, config), config=config, log=log)
         self.coursedir.assignment_id, self.coursedir.student_id = lesson, student
         self.done, self.force = folder.autograded(student, lesson), True

@@ -39,9 +39,7 @@ def find(folder: Path, master: Master, *, limit: float) -> HandedIn:
         return HandedIn()
     files = [p for p in sorted(folder.rglob("*.ipynb")) if ".ipynb_checkpoints" not in p.parts]
     if not files:
-        others = sorted(
-            p.name for p in folder.iterdir() if p.name != "timestamp.txt" and not p.name.startswith(".")
-        )
+        others = sorted(p.name for p in folder.iterdir() if p.name != "timestamp.txt" and not p.name.startswith("."))
         what = f"the folder holds only {', '.join(others[:5])}" if others else "the folder is empty"
         return HandedIn(notes=[f"no notebook was handed in: {what}"])
     exact = folder / f"{master.lesson}.ipynb"
@@ -81,9 +79,7 @@ def _best(files: list[Path], master: Master, limit: float, otherwise: HandedIn |
 
 def _taken(path: Path, notebook: NotebookNode, files: list[Path]) -> HandedIn:
     others = [p.name for p in files if p != path]
-    return HandedIn(
-        path, notebook, notes=[f"{path.name} was graded, {', '.join(others)} was not"] if others else []
-    )
+    return HandedIn(path, notebook, notes=[f"{path.name} was graded, {', '.join(others)} was not"] if others else [])
 
 
 def read(path: Path, *, limit: float) -> NotebookNode:

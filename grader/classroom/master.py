@@ -40,9 +40,7 @@ class Master:
     @property
     def points(self) -> dict[str, float]:
         """The points of each test cell, by grade_id."""
-        return {
-            name: float(cell.metadata.nbgrader.points) for name, cell in self.cells.items() if is_test(cell)
-        }
+        return {name: float(cell.metadata.nbgrader.points) for name, cell in self.cells.items() if is_test(cell)}
 
     @property
     def out_of(self) -> float:

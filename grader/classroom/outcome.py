@@ -11,7 +11,7 @@ from nbformat import NotebookNode
 
 from grader.classroom.folder import ClassFolder, write_atomically
 from grader.classroom.master import Master, grade_id, is_test
-from grader.classroom.settle import NO_RESULT, problem, score, verdict
+from grader.classroom.settle import GRADER_FAILED, NO_RESULT, problem, score, verdict
 
 __all__ = ["ExerciseResult", "Outcome", "Status", "from_executed"]
 
@@ -40,6 +40,11 @@ class ExerciseResult:
     def doubtful(self) -> bool:
         """The test ran but gave nothing that can be taken for a score: entered as 0, a person should look."""
         return self.problem.startswith(WORDS[NO_RESULT])
+
+    @property
+    def grader_failed(self) -> bool:
+        """Not the student's fault: worth another try."""
+        return self.doubtful and GRADER_FAILED in self.problem
 
 
 @dataclass(frozen=True)
@@ -91,7 +96,8 @@ def from_executed(notebook: NotebookNode, master: Master) -> tuple[Status, str, 
     doubtful = [r.exercise for r in results if r.doubtful]
     trouble = _trouble(notebook)
     if doubtful:
-        return Status.LOOK, f"no usable result for {', '.join(doubtful)}; entered as 0", results
+        why = next(r.problem for r in results if r.doubtful)
+        return Status.LOOK, f"{', '.join(doubtful)} entered as 0: {why}", results
     return Status.GRADED, "; ".join(trouble), results
 
 

@@ -23,8 +23,7 @@ def write_report(summary: ClassSummary) -> None:
     now = datetime.now(UTC).astimezone()
     text = page.render(
         summary=summary,
-        when=f"{now:%Y-%m-%d %H:%M %Z}"
-        + ("" if now.tzname() == "UTC" else f" ({now.astimezone(UTC):%H:%M} UTC)"),
+        when=f"{now:%Y-%m-%d %H:%M %Z}" + ("" if now.tzname() == "UTC" else f" ({now.astimezone(UTC):%H:%M} UTC)"),
         attention=attention(summary.rows),
         means={lesson: _mean(summary, lesson) for lesson in summary.lessons},
         most=max((len(m.students) for m in summary.mistakes), default=1),
@@ -53,9 +52,7 @@ def _pages() -> Environment:
 
 def _mean(summary: ClassSummary, lesson: str) -> float | None:
     """Mean points of those who have points in the lesson."""
-    found = [
-        e.points for row in summary.rows for e in row.entries if e.lesson == lesson and e.points is not None
-    ]
+    found = [e.points for row in summary.rows for e in row.entries if e.lesson == lesson and e.points is not None]
     return sum(found) / len(found) if found else None
 
 

@@ -38,9 +38,7 @@ class HideTests(ClearHiddenTests):  # type: ignore[misc]
 
     enforce_metadata = False
 
-    def preprocess_cell(
-        self, cell: NotebookNode, resources: Resources, index: int
-    ) -> tuple[NotebookNode, Resources]:
+    def preprocess_cell(self, cell: NotebookNode, resources: Resources, index: int) -> tuple[NotebookNode, Resources]:
         if is_grade(cell) and cell.cell_type == "code":
             cell.outputs = [out for out in cell.outputs if VERDICT not in out.get("data", {})]
             for out in cell.outputs:

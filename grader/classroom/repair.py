@@ -47,9 +47,7 @@ class Notes:
         cell = self.master.cells[name]
         if is_test(cell):
             return f'the test of "{self.master.solution_of(name) or name}"'
-        return (
-            f'the answer "{name}"' if cell.metadata.nbgrader.get("solution") else f'the locked cell "{name}"'
-        )
+        return f'the answer "{name}"' if cell.metadata.nbgrader.get("solution") else f'the locked cell "{name}"'
 
 
 def belonging(notebook: NotebookNode, master: Master) -> int:
@@ -100,9 +98,7 @@ def _choose(cells: list[NotebookNode], master: Master, notes: Notes) -> dict[str
             free = [cell for cell in cells if not any(cell is kept for kept in chosen.values())]
             found = _look_alikes(free, name, master)
             if found:
-                chosen[name] = (
-                    found[0] if is_test(master.cells[name]) else found[-1]
-                )  # the last definition counts
+                chosen[name] = found[0] if is_test(master.cells[name]) else found[-1]  # the last definition counts
                 notes.add(LOST, name)
     return chosen
 
@@ -117,9 +113,7 @@ def _test(
     """Of several copies of a test cell the last that follows its own answer: the text of all will be ours
     anyway."""
     for claim in reversed(claims):
-        before = [
-            grade_id(cell) for cell in cells[: _index(cells, claim)] if grade_id(cell) not in ("", name)
-        ]
+        before = [grade_id(cell) for cell in cells[: _index(cells, claim)] if grade_id(cell) not in ("", name)]
         if before and before[-1] == master.solution_of(name):
             return claim
     return claims[0]
@@ -135,13 +129,9 @@ def _answer(
     """Of several answer cells the last before the test that was worked on: what the test saw when it was
     run."""
     names = list(master.cells)
-    test = next(
-        (chosen[n] for n in names[names.index(name) :] if n in chosen and master.solution_of(n) == name), None
-    )
+    test = next((chosen[n] for n in names[names.index(name) :] if n in chosen and master.solution_of(n) == name), None)
     seen = [c for c in claims if test is None or _index(cells, c) < _index(cells, test)] or claims
-    defining = [
-        c for c in seen if c.cell_type == "code" and _defined(master.cells[name].source) & _defined(c.source)
-    ]
+    defining = [c for c in seen if c.cell_type == "code" and _defined(master.cells[name].source) & _defined(c.source)]
     worked_on = [c for c in defining if not _same(c.source, master.released[name])]
     return (worked_on or defining or seen)[-1]
 
@@ -214,9 +204,7 @@ def _tell_late_answers(
             continue
         wanted = _defined(master.cells[solution].source)
         later = [
-            c
-            for c in cells[_index(cells, chosen[test]) :]
-            if c.cell_type == "code" and wanted & _defined(c.source)
+            c for c in cells[_index(cells, chosen[test]) :] if c.cell_type == "code" and wanted & _defined(c.source)
         ]
         if later:
             notes.add(LATE, solution)

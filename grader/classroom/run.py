@@ -68,9 +68,7 @@ class KernelExecutor:
 
     def __init__(self, config: Config, *, jobs: int) -> None:
         steps = setting(config, "Autograde", "autograde_preprocessors", [])
-        self.runner = next(
-            (s for s in steps if isinstance(s, type) and issubclass(s, ExecuteLesson)), ExecuteLesson
-        )
+        self.runner = next((s for s in steps if isinstance(s, type) and issubclass(s, ExecuteLesson)), ExecuteLesson)
         self.config, self.jobs = config, jobs
         self._running: set[ExecuteLesson] = set()
         self._lock = Lock()
@@ -158,9 +156,7 @@ def _lessons(folder: ClassFolder, only: str | None) -> list[str]:
     if only is not None and only not in known:
         raise GraderError(f"the class has no lesson {only!r}. Its lessons: {', '.join(known) or 'none'}")
     if not known:
-        raise GraderError(
-            f"{folder.root} has no released lesson. Release the lessons: grader new-class {folder.root}"
-        )
+        raise GraderError(f"{folder.root} has no released lesson. Release the lessons: grader new-class {folder.root}")
     return [only] if only else known
 
 
@@ -221,13 +217,9 @@ class _Run:
         target = self.folder.staged(student, lesson)
         shutil.rmtree(target, ignore_errors=True)
         leave = shutil.ignore_patterns("*.ipynb", ".ipynb_checkpoints", "__pycache__", "*.pyc")
-        shutil.copytree(
-            source, target, symlinks=True, ignore=lambda d, names: leave(d, names) | _special(d, names)
-        )
+        shutil.copytree(source, target, symlinks=True, ignore=lambda d, names: leave(d, names) | _special(d, names))
         for path in [target, *target.rglob("*")]:
-            path.chmod(
-                path.stat().st_mode | stat.S_IWUSR | stat.S_IRUSR | (stat.S_IXUSR if path.is_dir() else 0)
-            )
+            path.chmod(path.stat().st_mode | stat.S_IWUSR | stat.S_IRUSR | (stat.S_IXUSR if path.is_dir() else 0))
         file = target / f"{lesson}.ipynb"
         nbformat.write(mended, file)
         return file
@@ -259,13 +251,10 @@ class _Run:
                 "none of the lesson's cells are in the file: probably another notebook",
             )
         doubtful = [t for t, r in zip(master.points, results, strict=True) if r.doubtful]
-        self.folder.outcome(job.student, job.lesson).unlink(
-            missing_ok=True
-        )  # killed from here on: it is done again
+        self.folder.outcome(job.student, job.lesson).unlink(missing_ok=True)  # killed from here on: it is done again
         self.writer.save(job.student, job.lesson, executed, doubtful)
-        outcome = Outcome(
-            job.student, job.lesson, status, reason, job.notes, results, job.key, round(seconds, 2)
-        )
+        key = "" if any(r.grader_failed for r in results) else job.key  # no key: the next run tries again
+        outcome = Outcome(job.student, job.lesson, status, reason, job.notes, results, key, round(seconds, 2))
         outcome.save(self.folder)
         return outcome
 
@@ -287,9 +276,7 @@ class _Run:
     def _broke(self, student: str, lesson: str, doing: str, error: Exception) -> Outcome:
         """Our fault or the machine's: said, logged, not kept as done, so that the next run tries again."""
         self.writer.log.error("%s, %s: while %s", student, lesson, doing, exc_info=error)
-        reason = (
-            f"the grader failed while {doing} this submission ({type(error).__name__}: {error}); run it again"
-        )
+        reason = f"the grader failed while {doing} this submission ({type(error).__name__}: {error}); run it again"
         outcome = Outcome(student, lesson, Status.LOOK, f"{reason}, details in .grader/nbgrader.log")
         outcome.save(self.folder)
         return outcome

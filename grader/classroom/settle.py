@@ -10,17 +10,21 @@ from __future__ import annotations
 
 import json
 import math
+import re
+from pathlib import Path
 from typing import Any
 
 from nbformat import NotebookNode
 from nbformat.v4 import new_output
 from nbgrader.utils import is_grade, is_solution
 
-__all__ = ["NO_RESULT", "VERDICT", "has_verdict", "problem", "score", "settle", "verdict"]
+__all__ = ["GRADER_FAILED", "NO_RESULT", "VERDICT", "has_verdict", "problem", "score", "settle", "verdict"]
 
 VERDICT = "application/vnd.custom-autograd.verdict+json"  # grade() displays Box B's JSON under this type
 NO_RESULT = "NoResult"
+GRADER_FAILED = "the grader itself failed"
 TOLERANCE = 1e-6
+PACKAGE = Path(__file__).resolve().parents[1]
 
 
 def settle(cell: NotebookNode) -> None:
@@ -30,13 +34,29 @@ def settle(cell: NotebookNode) -> None:
     for out in cell.outputs:
         if out.output_type == "stream" and out.name == "stderr":
             out.name = "stdout"
-    reason = _what_is_wrong(cell)
+    reason = _our_failure(cell) or _what_is_wrong(cell)
     if reason:
         text = f"the hidden test gave no usable result: {reason}"
         cell.outputs = [out for out in cell.outputs if out.output_type != "execute_result"]
-        cell.outputs.append(
-            new_output("error", ename=NO_RESULT, evalue=text, traceback=[f"{NO_RESULT}: {text}"])
-        )
+        cell.outputs.append(new_output("error", ename=NO_RESULT, evalue=text, traceback=[f"{NO_RESULT}: {text}"]))
+
+
+def _our_failure(cell: NotebookNode) -> str | None:
+    """Says so when the grader broke, not the student's code: an error in our files that no cell's code lies
+    below."""
+    for error in _errors(cell):
+        frames = [line for line in map(_plain, error.traceback) if line.startswith(("File ", "Cell In"))]
+        ours = [place for place, line in enumerate(frames) if str(PACKAGE) in line]
+        below = frames[ours[-1] + 1 :] if ours else []
+        imported = error.ename in ("ImportError", "ModuleNotFoundError") and len(frames) == 1
+        if imported or (ours and not any(line.startswith("Cell In") for line in below)):
+            return f"{GRADER_FAILED} ({error.ename}: {error.evalue})"
+    return None
+
+
+def _plain(text: str) -> str:
+    """Without terminal colours."""
+    return re.sub(r"\x1b\[[0-9;]*m", "", text)
 
 
 def _what_is_wrong(cell: NotebookNode) -> str | None:

@@ -119,9 +119,7 @@ def _result_dict(result: ExerciseResult) -> dict[str, Any]:
     return {name: getattr(result, name) for name in names}
 
 
-def summarise(
-    folder: ClassFolder, config: Config, *, seconds: float = 0.0, lesson: str | None = None
-) -> ClassSummary:
+def summarise(folder: ClassFolder, config: Config, *, seconds: float = 0.0, lesson: str | None = None) -> ClassSummary:
     """The class as it stands in the gradebook and the kept outcomes. lesson: only this one."""
     lessons = {name: load_master(folder, name).out_of for name in folder.lessons() if lesson in (None, name)}
     known, points = read_rows(folder, config)

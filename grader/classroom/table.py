@@ -78,9 +78,7 @@ def _attention(summary: ClassSummary) -> list[Table | Text]:
 def _mistakes(summary: ClassSummary) -> list[Table | Text]:
     if not summary.mistakes:
         return []
-    table = Table(
-        title="Most common mistakes", title_justify="left", title_style="bold", box=None, pad_edge=False
-    )
+    table = Table(title="Most common mistakes", title_justify="left", title_style="bold", box=None, pad_edge=False)
     table.add_column("", justify="right")
     table.add_column("exercise", no_wrap=True)
     table.add_column("mistake", no_wrap=True)

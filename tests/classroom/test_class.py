@@ -144,9 +144,7 @@ def test_one_run_over_all_kinds(mixed: ClassFolder) -> None:
     assert rows["ada"]["01_powers"]["points"] == 4.0
     assert "line 1, column" in rows["cy"]["00_warm_up"]["reason"]
     assert "warm up (final).ipynb" in rows["ed"]["00_warm_up"]["notes"][0]
-    assert [(m["exercise"], m["id"], m["students"]) for m in told["mistakes"]] == [
-        ("double", "wrong_factor", ["bo"])
-    ]
+    assert [(m["exercise"], m["id"], m["students"]) for m in told["mistakes"]] == [("double", "wrong_factor", ["bo"])]
     assert told["not_graded_files"] == ["submitted/ed/02_unknown", "submitted/notes.txt"]
     assert told["counts"] == {"graded": 4, "needs-a-look": 0, "unreadable": 1, "not submitted": 5}
     assert_pages(mixed, told)
@@ -269,9 +267,7 @@ def test_two_runs_do_not_share_a_gradebook(klass: ClassFolder) -> None:
         grade_class(klass.root)
 
 
-def test_equal_submissions_are_run_once(
-    klass: ClassFolder, student: Students, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_equal_submissions_are_run_once(klass: ClassFolder, student: Students, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("ada", "bo", "cy"):
         student(name).hand_in(double="", triple="")
     ran: list[str] = []

@@ -22,9 +22,7 @@ TRIPLE = "def triple(x):\n    return 3 * x\n"
 def run(master: Master, tmp_path: Path) -> Callable[..., NotebookNode]:
     """Run 00_warm_up with these answers; `before` is a cell put in front."""
 
-    def execute(
-        *, double: str = DOUBLE, triple: str = TRIPLE, before: str = "", **limits: int
-    ) -> NotebookNode:
+    def execute(*, double: str = DOUBLE, triple: str = TRIPLE, before: str = "", **limits: int) -> NotebookNode:
         nb = copy.deepcopy(master.notebook)
         for cell in nb.cells:
             cell.source = {"double": double, "triple": triple}.get(grade_id(cell), cell.source)
@@ -99,9 +97,7 @@ def test_the_reason_is_said(run: Callable[..., NotebookNode], master: Master) ->
     assert "double" in results[0].problem
 
 
-def test_a_spoilt_result_is_zero_and_asks_for_a_look(
-    run: Callable[..., NotebookNode], master: Master
-) -> None:
+def test_a_spoilt_result_is_zero_and_asks_for_a_look(run: Callable[..., NotebookNode], master: Master) -> None:
     nb = run(before="float = str")
     assert points(nb) == {"double": 0, "triple": 0}
     status, reason, results = from_executed(nb, master)
@@ -133,3 +129,14 @@ def test_the_secret_is_in_the_environment_and_input_is_closed(
     runner = ExecuteLesson(secret_file=str(tmp_path / "secret"))
     done, _ = runner.preprocess(nb, {"metadata": {"path": str(tmp_path)}})
     assert done.cells[1].outputs[0].data["text/plain"] == "'word'"
+
+
+def test_a_failure_of_the_grader_is_no_zero_of_the_student(run: Callable[..., NotebookNode], master: Master) -> None:
+    """An error in our files is ours; one in the student's code that our files called is not."""
+    ours = "import grader.exercises as ours\ndef double(x):\n    raise AssertionError\n"
+    spoilt = "from grader import exercises\n" + DOUBLE + "float = lambda _: exercises.get('no such exercise')"
+    status, reason, results = from_executed(run(double=spoilt), master)
+    assert (status, results[0].grader_failed) == (Status.LOOK, True)
+    assert "the grader itself failed (GraderError: there is no exercise" in reason
+    status, _, results = from_executed(run(double=ours), master)
+    assert (status, results[0].problem, results[0].points) == (Status.GRADED, "AssertionError: ", 0.0)

@@ -34,9 +34,7 @@ def test_the_named_file_is_taken(tmp_path: Path, master: Master, sound: str) -> 
     assert "00_warm_up (1).ipynb was not" in result.notes[0]
 
 
-@pytest.mark.parametrize(
-    "name", ["00_warm_up (1).ipynb", "final.ipynb", "00_Warm_Up.ipynb", "inner/00_warm_up.ipynb"]
-)
+@pytest.mark.parametrize("name", ["00_warm_up (1).ipynb", "final.ipynb", "00_Warm_Up.ipynb", "inner/00_warm_up.ipynb"])
 def test_another_name_is_taken_when_the_cells_are_the_lessons(
     name: str, tmp_path: Path, master: Master, sound: str
 ) -> None:
@@ -72,9 +70,7 @@ def test_of_two_equal_ones_the_newer(tmp_path: Path, master: Master, sound: str)
         (b'{"worksheets": [{"cells": 7}], "nbformat": 3}', "old format"),
     ],
 )
-def test_what_cannot_be_read_is_said_in_words(
-    content: bytes, said: str, tmp_path: Path, master: Master
-) -> None:
+def test_what_cannot_be_read_is_said_in_words(content: bytes, said: str, tmp_path: Path, master: Master) -> None:
     result = found(tmp_path, master, {"00_warm_up.ipynb": content})
     assert result.notebook is None
     assert result.problem is not None
@@ -116,9 +112,7 @@ def test_nothing_handed_in(tmp_path: Path, master: Master) -> None:
         None,
     ],
 )
-def test_damaged_cells_do_not_cost_the_others(
-    cell: object, tmp_path: Path, master: Master, sound: str
-) -> None:
+def test_damaged_cells_do_not_cost_the_others(cell: object, tmp_path: Path, master: Master, sound: str) -> None:
     content = json.loads(sound)
     content["cells"].insert(1, cell)
     result = found(tmp_path, master, {"00_warm_up.ipynb": json.dumps(content)})

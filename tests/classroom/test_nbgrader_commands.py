@@ -94,9 +94,7 @@ def formgrader(folder: ClassFolder, home: Path) -> Iterator[Callable[..., Any]]:
 
     def ask(path: str, *, post: bool = False) -> Any:
         headers = {"Authorization": "token word"}
-        request = urllib.request.Request(
-            f"http://127.0.0.1:{port}/{path}", headers=headers, data=b"" if post else None
-        )
+        request = urllib.request.Request(f"http://127.0.0.1:{port}/{path}", headers=headers, data=b"" if post else None)
         with urllib.request.urlopen(request, timeout=200) as answer:
             return answer.read().decode()
 
@@ -114,9 +112,7 @@ def formgrader(folder: ClassFolder, home: Path) -> Iterator[Callable[..., Any]]:
 
 
 @pytest.mark.slow
-def test_the_formgrader_shows_and_grades_the_class(
-    klass: ClassFolder, student: Students, tmp_path: Path
-) -> None:
+def test_the_formgrader_shows_and_grades_the_class(klass: ClassFolder, student: Students, tmp_path: Path) -> None:
     copied_and_looping(student)
     grade_class(klass.root)
     student("bo").hand_in()

@@ -92,9 +92,7 @@ def move_to_top(nb: NotebookNode, name: str) -> None:
 
 
 def damage_metadata(nb: NotebookNode, name: str) -> None:
-    cell(nb, name).metadata.nbgrader = nbformat.from_dict(
-        {"grade_id": name, "points": -50, "schema_version": 99}
-    )
+    cell(nb, name).metadata.nbgrader = nbformat.from_dict({"grade_id": name, "points": -50, "schema_version": 99})
 
 
 @pytest.mark.parametrize("name", ["double", "test_double", "triple", "test_triple"])
