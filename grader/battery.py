@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import contextlib
+import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+
+import torch
 
 from grader.contract import CHECKS
 from grader.contract.check import Bench, Check, Failed, failure_text
 from grader.errors import IllPosedTest
-from grader.exercise import Exercise
-from grader.guard import TimeLimit, one_thread, time_limit, torch_unpatched
+from grader.exercise import Exercise, Misconception
+from grader.guard import TimeLimit, one_thread, original_torch
 from grader.report import Finding, Report
-from grader.subject import ENDLESS, Failure, Probe, Subject
+from grader.reproduction import reproduction
+from grader.subject import ENDLESS, GONE, Failure, Probe, Subject
 
 __all__ = ["PUBLIC_SEED", "checks_of", "judge", "run_checks"]
 
@@ -47,8 +53,8 @@ def run_checks(exercise: Exercise, subject: Subject, seed: int) -> Outcome:
     reached."""
     outcome = Outcome()
     failure = _smoke(exercise, subject, seed, outcome)
-    outcome.started = failure is None or failure.type != "NotImplementedError"
-    if failure is not None and failure.type == ENDLESS:
+    outcome.started = failure is None or not _unwritten(failure)
+    if failure is not None and failure.type in (ENDLESS, GONE):
         outcome.findings.append(Finding("runs", False, failure_text(failure, "an ordinary input")))
         outcome.complete = False
         return outcome
@@ -64,11 +70,12 @@ def run_checks(exercise: Exercise, subject: Subject, seed: int) -> Outcome:
 
 def _run_one(check: Check, bench: Bench, outcome: Outcome) -> Finding | None:
     try:
-        with torch_unpatched() as patched, time_limit(SECONDS_PER_CHECK):
+        with bench.subject.watched(SECONDS_PER_CHECK) as patched:
             check.run(bench)
     except Failed as failed:
         if not patched:
-            return Finding(check.id, False, str(failed))
+            again = reproduction(bench.exercise.symbol, check.id, bench.subject.last)
+            return Finding("runs" if failed.endless else check.id, False, str(failed), again)
     except TimeLimit as limit:
         return Finding(
             "runs",
@@ -78,6 +85,9 @@ def _run_one(check: Check, bench: Bench, outcome: Outcome) -> Finding | None:
     except IllPosedTest as error:
         outcome.unjudged.append(f"{check.id}: {error}")
         return None
+    except Exception as error:  # what student code returned can be anything; nothing of it may stop a check
+        text = f"What your code returned could not be worked with: {type(error).__name__}: {error}."
+        return Finding(check.id, False, text)
     if patched:
         names = ", ".join(patched[:3])
         return Finding(
@@ -93,7 +103,7 @@ def _smoke(exercise: Exercise, subject: Subject, seed: int, outcome: Outcome) ->
     bench = Bench(exercise, subject, seed, "smoke")
     args = bench.generic()
     try:
-        with torch_unpatched(), time_limit(SECONDS_PER_CHECK):
+        with subject.watched(SECONDS_PER_CHECK):
             if exercise.kind == "plain":
                 seen = subject.call(args)
             else:
@@ -104,6 +114,12 @@ def _smoke(exercise: Exercise, subject: Subject, seed: int, outcome: Outcome) ->
         outcome.remarks.append("Your code prints; the output is not shown while checking.")
     outcome.remarks += [f"A warning was raised: {w}" for w in seen.facts.warnings[:1]]
     return seen.failure
+
+
+def _unwritten(failure: Failure) -> bool:
+    """Whether it is the exercise's own stub that raised, not torch's NotImplementedError about what is missing."""
+    raised = "raise NotImplementedError" in failure.line or not failure.message
+    return failure.type == "NotImplementedError" and raised
 
 
 def _blocks(finding: Finding, exercise: Exercise, failure: Failure | None) -> bool:
@@ -129,23 +145,45 @@ def _explainable(outcome: Outcome) -> bool:
     return bool(outcome.failed) and outcome.started and not outcome.failed & set(_NOT_RUN)
 
 
-def judge(exercise: Exercise, subject: Subject, seed: int = PUBLIC_SEED, *, diagnose: bool = True) -> Report:
-    """The full verdict on a subject: checks, points and, where it failed, the diagnosis."""
+def _diagnosed(exercise: Exercise, subject: Subject, outcome: Outcome, seed: int) -> tuple[Misconception, ...]:
+    """The known mistakes that fit; none where the probes of the diagnosis do not come to an end."""
     from grader.diagnosis import diagnosis
 
-    with one_thread():
+    try:
+        with subject.watched(3 * SECONDS_PER_CHECK):
+            return diagnosis(exercise, subject, outcome.failed, seed)
+    except (Exception, TimeLimit):
+        return ()
+
+
+@contextlib.contextmanager
+def _same_random_numbers(seed: int) -> Iterator[None]:
+    """Code that draws from torch's global generator draws the same numbers each time it is judged.
+
+    What it draws tells nothing of `seed`, which stays secret.
+    """
+    world = hashlib.blake2b(f"world {seed}".encode(), digest_size=7).digest()
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(int.from_bytes(world, "big"))
+        yield
+
+
+def judge(exercise: Exercise, subject: Subject, seed: int = PUBLIC_SEED, *, diagnose: bool = True) -> Report:
+    """The full verdict on a subject: checks, points and, where it failed, the diagnosis.
+
+    How to repeat a failure is told for the public seed only: the numbers of other seeds are secret.
+    """
+    with one_thread(), original_torch(), _same_random_numbers(seed):
         outcome = run_checks(exercise, subject, seed)
         passed = not outcome.failed and outcome.complete
-        known = (
-            diagnosis(exercise, subject, outcome.failed, seed) if _explainable(outcome) and diagnose else ()
-        )
+        known = _diagnosed(exercise, subject, outcome, seed) if _explainable(outcome) and diagnose else ()
     return Report(
         exercise=exercise.id,
         title=exercise.title,
         passed=passed,
         points=float(exercise.points) if passed else points_of(exercise, outcome),
         out_of=exercise.points,
-        findings=tuple(outcome.findings),
+        findings=tuple(f if seed == PUBLIC_SEED else replace(f, reproduction="") for f in outcome.findings),
         diagnosis=tuple(m.id for m in known),
         explanations=tuple(m.sentence for m in known),
         unjudged=tuple(outcome.unjudged),

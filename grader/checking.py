@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from torch.autograd import Function
-
 from grader.battery import PUBLIC_SEED, judge
 from grader.exercise import Exercise
-from grader.local import LocalSubject
+from grader.local import LocalSubject, what_is
 from grader.report import Finding, Report
+from grader.subject import Description, Elsewhere
 
 __all__ = ["check", "verdict"]
 
@@ -34,34 +33,44 @@ def check(exercise: str, thing: Any) -> Report:
 
 def verdict(exercise: Exercise, thing: Any, seed: int, *, diagnose: bool = True) -> Report:
     """The report on `thing`, also where it is not the kind of thing the exercise asks for."""
-    problem = _unfit(exercise, thing)
+    remote = isinstance(thing, Elsewhere)
+    problem = _unfit(exercise, thing.description if remote else what_is(thing))
     if problem:
-        return Report(
-            exercise.id, exercise.title, False, 0.0, exercise.points, (Finding("kind", False, problem),)
-        )
-    return judge(exercise, LocalSubject(thing), seed, diagnose=diagnose)
+        return _nothing(exercise, Finding("kind", False, problem))
+    if remote:
+        return judge(exercise, thing.subject(), seed, diagnose=diagnose)
+    try:
+        return judge(exercise, LocalSubject(thing), seed, diagnose=diagnose)
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # a class can be built so that the mere sight of it raises
+        text = f"{exercise.symbol} could not be judged: {type(error).__name__} was raised while it was looked at."
+        return _nothing(exercise, Finding("runs", False, text))
 
 
-def _unfit(exercise: Exercise, thing: Any) -> str:
-    """Why `thing` cannot be checked as this exercise, or ""."""
+def _nothing(exercise: Exercise, finding: Finding) -> Report:
+    return Report(exercise.id, exercise.title, False, 0.0, exercise.points, (finding,))
+
+
+def _unfit(exercise: Exercise, it: Description) -> str:
+    """Why a thing cannot be checked as this exercise, or ""."""
     name = exercise.symbol
+    what = "None" if it.type == "NoneType" else f"{'an' if it.type[:1] in 'aeiouAEIOU' else 'a'} {it.type}"
+    if it.kind == "missing":
+        return f"{name} is not defined{it.why}."
     if exercise.kind == "plain":
-        if isinstance(thing, type) or not callable(thing):
-            return f"{name} must be a function; it is {_what(thing)}. Define it with `def {name}(...)`."
+        if it.kind in ("function class", "class", "value"):
+            return f"{name} must be a function; it is {what}. Define it with `def {name}(...)`."
         return ""
-    if isinstance(thing, Function) or (isinstance(type(thing), type) and isinstance(thing, Function)):
+    if it.kind == "instance":
         return f"You passed an instance of {name}. Pass the class itself: check({exercise.id!r}, {name})."
-    if getattr(thing, "__name__", "") == "apply" and isinstance(getattr(thing, "__self__", None), type):
+    if it.kind == "apply":
         return f"You passed {name}.apply. Pass the class itself: check({exercise.id!r}, {name})."
-    if not isinstance(thing, type):
-        return f"{name} must be a class derived from torch.autograd.Function; it is {_what(thing)}."
-    if not issubclass(thing, Function):
+    if it.kind == "class":
         return (
-            f"{name} is a class, but not derived from torch.autograd.Function. Likely cause: the base class is missing "
-            f"or it is an nn.Module. Write `class {name}(Function):`."
+            f"{name} is a class, but not derived from torch.autograd.Function. Likely cause: the base class is "
+            f"missing or it is an nn.Module. Write `class {name}(Function):`."
         )
+    if it.kind != "function class":
+        return f"{name} must be a class derived from torch.autograd.Function; it is {what}."
     return ""
-
-
-def _what(thing: Any) -> str:
-    return "None" if thing is None else f"a {type(thing).__name__}"

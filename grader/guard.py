@@ -188,6 +188,9 @@ def guarded() -> Iterator[Seen]:
         _random_kept(),
         _state_kept(seen),
     ):
+        # Python's and NumPy's generators start where torch's seed puts them, in whatever process this is.
+        random.seed(torch.initial_seed())
+        np.random.seed(torch.initial_seed() % 2**32)
         warnings.simplefilter("always")
         try:
             yield seen

@@ -4,21 +4,34 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import sys
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Literal
 
 import torch
 from torch import Tensor
 from torch.autograd import Function
 
-from grader.guard import TimeLimit, describe, guarded
-from grader.subject import NOT_A_TENSOR, Args, Facts, Failure, Grads, Layout, Observation, Probe, edited
+from grader.guard import TimeLimit, describe, guarded, memory_limit, time_limit, torch_unpatched
+from grader.subject import (
+    NOT_A_TENSOR,
+    Args,
+    Description,
+    Facts,
+    Failure,
+    Grads,
+    Layout,
+    Observation,
+    Probe,
+    edited,
+)
 from grader.tracing import Trace, traced
 
-__all__ = ["LocalSubject", "laid_out"]
+__all__ = ["LocalSubject", "laid_out", "same_layout", "what_is"]
 
 Call = Callable[..., Any]
+EXTRA_MEMORY = 4 * 2**30  # bytes that a check may add to the address space of the process
 
 
 class LocalSubject:
@@ -53,24 +66,27 @@ class LocalSubject:
 
     def call(self, args: Args, layout: Layout = "contiguous") -> Observation:
         seen = Observation()
-        given = tuple(laid_out(a, layout) if isinstance(a, Tensor) else a for a in args)
-        before = [a.detach().clone() if isinstance(a, Tensor) else None for a in given]
-        with guarded() as side:
+        given = tuple(_own(a, layout) for a in args)
+        tensors = list(_tensors_in(given))
+        before = [(t.detach().clone(), t.requires_grad) for t in tensors]
+        with guarded() as side, _gradcheck_counted(seen.facts):
             try:
                 value = self._call(self.target, given)
                 seen.single = not isinstance(value, tuple)
                 seen.outputs = (value,) if seen.single else value
             except (Exception, SystemExit, TimeLimit) as error:
                 seen.failure = describe(error, "call")
-        seen.facts.inputs_edited = any(
-            b is not None and not same_tensor(a, b) for a, b in zip(given, before, strict=True)
-        )
-        seen.facts.printed, seen.facts.warnings, seen.facts.state_changes = (
-            side.printed,
-            side.warnings,
-            side.state_changes,
-        )
+        facts, pairs = seen.facts, list(zip(tensors, before, strict=True))
+        facts.inputs_edited = any(not same_tensor(t, old) for t, (old, _) in pairs)
+        facts.requires_grad_changed = any(t.requires_grad != needed for t, (_, needed) in pairs)
+        facts.leaf_grad_touched = any(t.is_leaf and t.grad is not None for t in tensors)
+        facts.printed, facts.warnings, facts.state_changes = side.printed, side.warnings, side.state_changes
         return seen
+
+    @contextlib.contextmanager
+    def watched(self, seconds: float) -> Iterator[list[str]]:
+        with torch_unpatched() as patched, time_limit(seconds), memory_limit(EXTRA_MEMORY):
+            yield patched
 
     def claims(self, rule: Literal["vmap", "jvp"]) -> bool:
         if not self.is_function:
@@ -267,6 +283,56 @@ def laid_out(t: Tensor, layout: Layout) -> Tensor:
     return t.clone(memory_format=torch.contiguous_format)
 
 
+def same_layout(t: Tensor, strides: Sequence[int]) -> Tensor:
+    """A tensor of its own with the values of t and the given strides, in elements; 0 repeats one element."""
+    narrow = t.detach()
+    for d, stride in enumerate(strides):
+        if stride == 0 and narrow.shape[d] > 1:
+            narrow = narrow.narrow(d, 0, 1)
+    memory = torch.empty_strided(narrow.shape, tuple(strides), dtype=t.dtype, device=t.device)
+    return memory.copy_(narrow).expand(t.shape)
+
+
+def _own(value: Any, layout: Layout | None = None) -> Any:
+    """A leaf of the same values for a tensor, and for each in a tuple or list; those keep their memory layout."""
+    if isinstance(value, Tensor):
+        copy = same_layout(value, value.stride()) if layout is None else laid_out(value.detach(), layout)
+        return copy.requires_grad_(value.requires_grad)
+    if type(value) in (tuple, list):
+        return type(value)(_own(item) for item in value)
+    return value
+
+
+@contextlib.contextmanager
+def _gradcheck_counted(facts: Facts) -> Iterator[None]:
+    """Count the uses of torch.autograd.gradcheck in the block, under whatever name it was imported."""
+    module: Any = sys.modules["torch.autograd.gradcheck"]
+    original = module._gradcheck_helper
+
+    def counted(*args: Any, **kwargs: Any) -> Any:
+        facts.torch_gradcheck_calls += 1
+        return original(*args, **kwargs)
+
+    module._gradcheck_helper = counted
+    try:
+        yield
+    finally:
+        module._gradcheck_helper = original
+
+
+def what_is(thing: Any) -> Description:
+    """What `thing` is, as a check needs to know it."""
+    if isinstance(thing, type):
+        kind = "function class" if issubclass(thing, Function) else "class"
+    elif isinstance(thing, Function):
+        kind = "instance"
+    elif getattr(thing, "__name__", "") == "apply" and isinstance(getattr(thing, "__self__", None), type):
+        kind = "apply"
+    else:
+        kind = "callable" if callable(thing) else "value"
+    return Description(kind, type(thing).__name__)
+
+
 def is_floating(value: Any) -> bool:
     return isinstance(value, Tensor) and value.is_floating_point()
 
@@ -332,7 +398,9 @@ def _note_saved(facts: Facts, outputs: tuple[Any, ...], given: list[Any]) -> Non
         return
     tensors = [t for t in getattr(nodes[0], "saved_tensors", ()) if isinstance(t, Tensor)]
     tensors += [t for value in getattr(nodes[0], "__dict__", {}).values() for t in _tensors_in(value)]
-    storages = {t.untyped_storage()._cdata: t for t in tensors}
+    storages: dict[int, Tensor] = {}
+    for t in tensors:
+        storages.setdefault(t.untyped_storage()._cdata, t)
     facts.saved_bytes = sum(t.untyped_storage().nbytes() for t in storages.values())
     facts.saved_floats = sum(t.is_floating_point() and t.numel() > 1 for t in storages.values())
     facts.saved = tuple(sorted(_known_as(t, outputs, given) for t in storages.values()))

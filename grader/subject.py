@@ -8,6 +8,8 @@ trusted.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Protocol
 
@@ -15,6 +17,8 @@ from torch import Tensor
 
 __all__ = [
     "Args",
+    "Description",
+    "Elsewhere",
     "Facts",
     "Failure",
     "Grads",
@@ -75,15 +79,15 @@ class Probe:
 
 NOT_A_TENSOR = "not a tensor"
 ENDLESS = "endless loop"
+GONE = "process ended"
 
 
 @dataclass(frozen=True)
 class Failure:
-    """An exception in student code: where it happened ("forward", "backward", "second"), its type, text
-    and line.
+    """An exception in student code: where it happened (forward, backward, second, call), its type, text and line.
 
-    Two kinds have no exception: a forward whose result is NOT_A_TENSOR, and code that ran into its time
-    limit, ENDLESS.
+    Three kinds have no exception: a forward whose result is NOT_A_TENSOR, code that ran into its time limit, ENDLESS,
+    and code that ended the process it ran in, GONE.
     """
 
     stage: str
@@ -118,6 +122,8 @@ class Facts:
     saved_bytes      bytes kept for backward in saved tensors and ctx attributes, each storage counted once
     saved_floats     how many different floating-point tensors are kept
     saved            what those tensors are: "an input", "the output", or dtype and size
+    requires_grad_changed   an argument of a plain function requires grad now and did not before, or the reverse
+    torch_gradcheck_calls   how often a plain function had torch.autograd.gradcheck do the work
     freed            the graph node died with its output, without the garbage collector; None where not asked
     """
 
@@ -135,6 +141,8 @@ class Facts:
     attributes: tuple[str, ...] = ()
     freed: bool | None = None
     state_changes: tuple[str, ...] = ()
+    requires_grad_changed: bool = False
+    torch_gradcheck_calls: int = 0
     printed: str = ""
     warnings: tuple[str, ...] = ()
 
@@ -161,6 +169,11 @@ class Observation:
     def output(self) -> Any:
         return self.outputs[0]
 
+    @property
+    def value(self) -> Any:
+        """What a plain function returned."""
+        return self.output if self.single else self.outputs
+
 
 def edited(t: Tensor) -> Tensor:
     """The values a tensor has after Probe.meanwhile edited it in place: -0.75 t + 0.375."""
@@ -168,7 +181,7 @@ def edited(t: Tensor) -> Tensor:
 
 
 class Subject(Protocol):
-    """An implementation under test. Neither method raises for anything student code does."""
+    """An implementation under test. No method raises for anything student code does."""
 
     is_function: bool
 
@@ -179,5 +192,39 @@ class Subject(Protocol):
         """Whether the class says that it has this rule (so that it may be held to it)."""
 
     def call(self, args: Args, layout: Layout = "contiguous") -> Observation:
-        """Call a plain function once; outputs hold its value or values, facts.inputs_edited whether it
-        changed args."""
+        """Call a plain function once; outputs hold its value or values.
+
+        It works on copies of the tensors among the arguments and in tuples of them. The facts say whether it changed
+        their values (inputs_edited), whether they require grad, or their .grad (leaf_grad_touched).
+        """
+
+    def watched(self, seconds: float) -> AbstractContextManager[list[str]]:
+        """Limits the processor time of the code within, and undoes on leaving what it replaced in torch's namespaces.
+
+        The list names what that was, once the block is left.
+        """
+
+
+@dataclass(frozen=True)
+class Description:
+    """What a name stands for: enough to say whether it can be checked.
+
+    kind   "function class" (derived from autograd.Function), "class", "instance" (of a Function), "apply" (a class's
+           bound apply), "callable", "value", "missing"
+    type   the name of its type
+    why    of a missing name: how that came about
+    """
+
+    kind: str
+    type: str
+    why: str = ""
+
+
+class Elsewhere(ABC):
+    """A thing that lives in another process, where a check can be given it as if it were here."""
+
+    description: Description
+
+    @abstractmethod
+    def subject(self) -> Subject:
+        """The subject to judge it by."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -17,7 +18,7 @@ from torch import Tensor
 
 from grader.errors import IllPosedTest
 from grader.inputs import Draw, Sample
-from grader.subject import ENDLESS, NOT_A_TENSOR, Args, Failure, Grads, Layout, Observation, Probe, Subject
+from grader.subject import ENDLESS, GONE, NOT_A_TENSOR, Args, Failure, Grads, Layout, Observation, Probe, Subject
 
 if TYPE_CHECKING:
     from grader.exercise import Contract, Exercise
@@ -111,6 +112,9 @@ class _Recorder:
     def claims(self, rule: Literal["vmap", "jvp"]) -> bool:
         return self.subject.claims(rule)
 
+    def watched(self, seconds: float) -> AbstractContextManager[list[str]]:
+        return self.subject.watched(seconds)
+
 
 class Bench:
     """What a check works with: the exercise, the subject, seeded draws, and the reference's answers."""
@@ -195,10 +199,14 @@ class Bench:
 
     def call(self, *args: Any, layout: Layout = "contiguous") -> Any:
         """Call a plain function that must go through; its value or tuple of values."""
+        return self.called(*args, layout=layout).value
+
+    def called(self, *args: Any, layout: Layout = "contiguous") -> Observation:
+        """The same with all that was seen: the facts say what became of the arguments."""
         seen = self.subject.call(args, layout)
         if seen.failure is not None:
             raise failed_call(seen.failure, "")
-        return seen.output if seen.single else seen.outputs
+        return seen
 
     # ---- comparisons ---------------------------------------------------------------------------------------------
 
@@ -272,6 +280,8 @@ def failure_text(failure: Failure, where: str) -> str:
     who = names.get(failure.stage, failure.stage)
     if failure.type == ENDLESS:
         return f"{who} did not come to an end{place}: {failure.message}."
+    if failure.type == GONE:
+        return f"{who} ended the whole Python process{place}: {failure.message}."
     if failure.type == NOT_A_TENSOR:
         return f"For {where} {failure.message}." if where else f"{failure.message}."
     return f"{who} raised an error{place}: {failure}."

@@ -27,7 +27,7 @@ def value(bench: Bench) -> None:
             seen = bench.subject.call(sample.args, layout)
             if seen.failure is not None:
                 raise failed_call(seen.failure, sample.name)
-            got = seen.output if seen.single else seen.outputs
+            got = seen.value
             problem = unlike(got, right, bench.contract.tolerance)
             if problem:
                 raise Failed(f"For {sample.name} the result is wrong: {problem}.", look="the formula in the exercise.")

@@ -95,13 +95,13 @@ def rejects_nonlinear(bench: Bench) -> None:
 
 def _verdict(bench: Bench, specimen: Specimen) -> bool:
     (x,) = specimen.inputs
-    before, needed = x.detach().clone(), x.requires_grad
-    got = bench.call(specimen.apply, x)
+    seen = bench.called(specimen.apply, x)
+    got, facts = seen.value, seen.facts
     if not isinstance(got, bool):
         raise Failed(
             f"Your function returned a {type(got).__name__}, expected True or False.", look="the last line."
         )
-    if not torch.equal(x.detach(), before) or x.requires_grad != needed or x.grad is not None:
+    if facts.inputs_edited or facts.requires_grad_changed or facts.leaf_grad_touched:
         raise Failed(
             "After the call the caller's x is not as it was: its values, its requires_grad or its .grad "
             "changed.",

@@ -3,11 +3,6 @@ its own copies."""
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import Any
-
 import torch
 
 from grader.contract.check import Bench, Failed, check
@@ -19,36 +14,26 @@ from grader.exercises.gradcheck.specimens import (
     hidden_by_ones,
     right_ones,
 )
+from grader.subject import Facts
 
 __all__ = ["TELLS_APART"]
 
 
-@contextmanager
-def _torch_gradcheck_watched() -> Iterator[list[str]]:
-    """Note each use of torch.autograd.gradcheck in the block, under whatever name it was imported."""
-    module, used = sys.modules["torch.autograd.gradcheck"], []
-    original = module._gradcheck_helper
-
-    def noted(*args: Any, **kwargs: Any) -> Any:
-        used.append("torch.autograd.gradcheck")
-        return original(*args, **kwargs)
-
-    module._gradcheck_helper = noted
-    try:
-        yield used
-    finally:
-        module._gradcheck_helper = original
-
-
 def _verdict(bench: Bench, specimen: Specimen, **options: float) -> bool:
     """What the learner's checker says of a specimen; it must be a bool."""
-    got = bench.call(specimen.apply, specimen.inputs, *options.values())
+    return _judged(bench, specimen, *options.values())[0]
+
+
+def _judged(bench: Bench, specimen: Specimen, *options: float) -> tuple[bool, Facts]:
+    """The same, and what was seen meanwhile."""
+    seen = bench.called(specimen.apply, specimen.inputs, *options)
+    got = seen.value
     if not isinstance(got, bool):
         raise Failed(
             f"For {specimen.name} your function returned a {type(got).__name__}, expected True or False.",
             look="the last line: it must return a Python bool.",
         )
-    return got
+    return got, seen.facts
 
 
 def _reject_all(bench: Bench, specimens: list[Specimen], *, cause: str, look: str) -> None:
@@ -163,23 +148,22 @@ def leaves_inputs_alone(bench: Bench) -> None:
     change undone."""
     draw = bench.draw()
     inputs = (draw.normal(2, 3, shift=1.0), draw.normal(3, 4).requires_grad_())
-    before = [x.detach().clone() for x in inputs]
     function = function_of(lambda a, b: a @ b, lambda g, a, b: (g @ b.T, a.T @ g))
-    _verdict(bench, Specimen("a right matrix product", function, inputs))
+    _, facts = _judged(bench, Specimen("a right matrix product", function, inputs))
     look = "work on copies: x.detach().clone(), and let only those require grad."
-    if any(not torch.equal(x.detach(), old) for x, old in zip(inputs, before, strict=True)):
+    if facts.inputs_edited:
         raise Failed(
             "After the call an input holds other values than before.",
             cause="a step is taken inside the caller's tensor.",
             look=look,
         )
-    if [x.requires_grad for x in inputs] != [False, True]:
+    if facts.requires_grad_changed:
         raise Failed(
             "After the call an input's requires_grad is not what it was.",
             cause="requires_grad_() on the caller's tensor.",
             look=look,
         )
-    if any(x.grad is not None for x in inputs):
+    if facts.leaf_grad_touched:
         raise Failed(
             "After the call an input's .grad is filled.",
             cause="backward() on a graph that starts at the caller's tensor.",
@@ -192,9 +176,9 @@ def does_it_itself(bench: Bench) -> None:
     """Catches a checker that hands the work to torch.autograd.gradcheck. Sees no other way of having it
     done."""
     function = function_of(lambda z: z**3, lambda g, z: (3 * z**2 * g,))
-    with _torch_gradcheck_watched() as used:
-        _verdict(bench, Specimen("a right cube", function, (bench.draw().normal(3).requires_grad_(),)))
-    if used:
+    cube = Specimen("a right cube", function, (bench.draw().normal(3).requires_grad_(),))
+    _, facts = _judged(bench, cube)
+    if facts.torch_gradcheck_calls:
         raise Failed(
             "Your function calls torch.autograd.gradcheck.",
             look="build it from function values and one call of torch.autograd.grad.",
