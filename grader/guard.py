@@ -141,34 +141,45 @@ def torch_unpatched() -> Iterator[list[str]]:
         yield changed
     finally:
         for space, old in zip(_PATCHABLE, before, strict=True):
-            now = vars(space)
-            for name in [n for n in old if now.get(n) is not old[n] and not _is_torch(now.get(n))]:
-                setattr(space, name, old[name])
+            for name in _replaced(space, old):
+                _put(space, name, old)
                 changed.append(f"{getattr(space, '__name__', 'torch')}.{name}")
 
 
-_ORIGINAL = [
-    {name: value for name, value in vars(space).items() if callable(value) and not name.startswith("_")}
-    for space in _PATCHABLE
-]
+def _replaced(space: Any, old: dict[str, Any]) -> list[str]:
+    """The names in a namespace that stand for something else than in `old`, and not something of torch's."""
+    now = vars(space)
+    hiding = [n for n in now if n not in old] if isinstance(space, type) else []  # methods that hide inherited ones
+    return [n for n in (*old, *hiding) if now.get(n) is not old.get(n) and not _is_torch(now.get(n))]
+
+
+def _put(space: Any, name: str, values: dict[str, Any]) -> None:
+    if name in values:
+        setattr(space, name, values[name])
+    elif name in vars(space):
+        delattr(space, name)
+
+
+_ORIGINAL = [dict(vars(space)) for space in _PATCHABLE]
 
 
 @contextlib.contextmanager
 def original_torch() -> Iterator[None]:
     """Judge with torch's functions as they were when this module was imported, whatever a notebook put there."""
+    theirs = [dict(vars(space)) for space in _PATCHABLE]
     replaced = [
-        (space, name, vars(space)[name], value)
-        for space, original in zip(_PATCHABLE, _ORIGINAL, strict=True)
-        for name, value in original.items()
-        if vars(space).get(name, value) is not value and not _is_torch(vars(space)[name])
+        (space, name, original, now)
+        for space, original, now in zip(_PATCHABLE, _ORIGINAL, theirs, strict=True)
+        for name in _replaced(space, original)
+        if not name.startswith("_") and callable(original.get(name, now.get(name)))
     ]
-    for space, name, _, original in replaced:
-        setattr(space, name, original)
+    for space, name, original, _ in replaced:
+        _put(space, name, original)
     try:
         yield
     finally:
-        for space, name, theirs, _ in replaced:
-            setattr(space, name, theirs)
+        for space, name, _, now in replaced:
+            _put(space, name, now)
 
 
 def _is_torch(value: Any) -> bool:
