@@ -37,6 +37,7 @@ __all__ = [
     "memory_limit",
     "one_thread",
     "original_torch",
+    "random_kept",
     "time_limit",
     "torch_unpatched",
 ]
@@ -93,13 +94,12 @@ if hasattr(os, "register_at_fork"):
 
 
 @contextlib.contextmanager
-def _random_kept() -> Iterator[None]:
-    """Put the random generators of torch, Python and NumPy back where they stood."""
-    torch_state, python_state, numpy_state = torch.get_rng_state(), random.getstate(), np.random.get_state()
+def random_kept() -> Iterator[None]:
+    """Put the random generators of Python and NumPy back where they stood; `guarded` does so with torch's."""
+    python_state, numpy_state = random.getstate(), np.random.get_state()
     try:
         yield
     finally:
-        torch.set_rng_state(torch_state)
         random.setstate(python_state)
         np.random.set_state(numpy_state)
 
@@ -118,12 +118,14 @@ def _logging_off() -> Iterator[None]:
 @contextlib.contextmanager
 def _state_kept(seen: Seen) -> Iterator[None]:
     before = {name: get() for name, (get, _) in _STATE.items()}
+    numbers = torch.get_rng_state()
     try:
         yield
     finally:
         changed = [name for name, (get, _) in _STATE.items() if get() != before[name]]
         for name in changed:
             _STATE[name][1](before[name])
+        torch.set_rng_state(numbers)
         seen.state_changes += tuple(changed)
 
 
@@ -196,7 +198,6 @@ def guarded() -> Iterator[Seen]:
         contextlib.redirect_stderr(err),
         warnings.catch_warnings(record=True) as caught,
         _logging_off(),
-        _random_kept(),
         _state_kept(seen),
     ):
         # Python's and NumPy's generators start where torch's seed puts them, in whatever process this is.

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 from torch.autograd import Function
 
-from grader.guard import TimeLimit, describe, guarded, memory_limit, time_limit, torch_unpatched
+from grader.guard import TimeLimit, describe, guarded, memory_limit, random_kept, time_limit, torch_unpatched
 from grader.subject import (
     NOT_A_TENSOR,
     Args,
@@ -85,7 +85,7 @@ class LocalSubject:
 
     @contextlib.contextmanager
     def watched(self, seconds: float) -> Iterator[list[str]]:
-        with torch_unpatched() as patched, time_limit(seconds), memory_limit(EXTRA_MEMORY):
+        with torch_unpatched() as patched, random_kept(), memory_limit(EXTRA_MEMORY), time_limit(seconds):
             yield patched
 
     def claims(self, rule: Literal["vmap", "jvp"]) -> bool:

@@ -22,6 +22,7 @@ from grader.guard import (
     memory_limit,
     one_thread,
     original_torch,
+    random_kept,
     time_limit,
     torch_unpatched,
 )
@@ -73,7 +74,7 @@ def test_random_generators_stand_where_they_stood() -> None:
     torch.set_rng_state(states[0])
     random.setstate(states[1])
     np.random.set_state(states[2])
-    with guarded():
+    with random_kept(), guarded():
         random.seed(3)
         np.random.seed(3)
         numbers()
