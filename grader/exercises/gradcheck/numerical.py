@@ -186,6 +186,20 @@ def all_elements_at_once(f, x, g, eps):
 
 
 @numerical_vjp.misconception(
+    "one_step_per_row",
+    "Your loop runs over the first dimension of x, so for a matrix it moves a whole row in one step. Every "
+    "element needs a step of its own, whatever the shape of x.",
+)
+def one_step_per_row(f, x, g, eps):
+    out = torch.zeros_like(x)
+    for j in range(len(x)):
+        step = torch.zeros_like(x)
+        step[j] = eps
+        out[j] = (g * (f(x + step) - f(x - step))).sum() / (2 * eps)
+    return out
+
+
+@numerical_vjp.misconception(
     "asks_autograd",
     "You let autograd compute the answer. The point of this number is to be independent of every "
     "backward: use values of f only.",

@@ -247,6 +247,38 @@ class ClampInPlace(Function):
         return grad_output, None, None
 
 
+@clamp.misconception(
+    "clamps_gradient_at_one",
+    "Your backward cuts the gradient down to [-1, 1]. The window was about x: the gradient of an element "
+    "inside passes whole however large it is, and that of one outside not at all.",
+)
+class ClampsGradientAtOne(Function):
+    @staticmethod
+    def forward(ctx, x, low, high):
+        return x.clamp(low, high)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return grad_output.clamp(-1, 1), None, None
+
+
+@clamp.misconception(
+    "nan_hidden",
+    "Your forward turns NaN into a bound. A comparison with NaN is always false, so NaN fell into the last "
+    "of your pieces; a NaN that disappears is a bug nobody finds.",
+)
+class ClampHidesNan(Function):
+    @staticmethod
+    def forward(ctx, x, low, high):
+        ctx.save_for_backward((x > low) & (x < high))
+        return torch.where(x > high, high, torch.where(x > low, x, low))
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (mask,) = ctx.saved_tensors
+        return grad_output * mask, None, None
+
+
 @clamp.variant("save_mask")
 class ClampSaveMask(Function):
     @staticmethod

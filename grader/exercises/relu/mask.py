@@ -168,6 +168,24 @@ class SavedMaskOnly(Function):
         return mask.to(grad_output.dtype)
 
 
+@relu_mask.misconception(
+    "nan_hidden",
+    "Your forward turns NaN into 0. A comparison with NaN is always false, so NaN fell into your zero "
+    "piece; a NaN that disappears is a bug nobody finds.",
+)
+class MaskHidesNan(Function):
+    @staticmethod
+    def forward(ctx, x):
+        mask = x > 0
+        ctx.save_for_backward(mask)
+        return torch.where(mask, x, torch.zeros_like(x))
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (mask,) = ctx.saved_tensors
+        return grad_output * mask
+
+
 @relu_mask.variant("bool_mask")
 class BoolMask(Function):
     @staticmethod

@@ -121,6 +121,15 @@ def wrong_term(f, x):
 
 
 @ste_detach.misconception(
+    "roles_exchanged",
+    "It is the other way round: your result has the value of x and the derivative of f. Read your sum twice, "
+    "once for its values and once for its slopes.",
+)
+def roles_exchanged(f, x):
+    return f(x) + (x - f(x)).detach()
+
+
+@ste_detach.misconception(
     "detaches_everything",
     "Your result is a constant for autograd: nothing is left attached that could carry a gradient to x.",
 )

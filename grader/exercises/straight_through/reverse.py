@@ -49,6 +49,21 @@ class NegatedOutput(Function):
 
 
 @grad_reverse.misconception(
+    "negated_values",
+    "Your output is turned around as well. Forward, this is the identity: only what flows back changes.",
+)
+class NegatedValues(Function):
+    @staticmethod
+    def forward(ctx, x, alpha):
+        ctx.alpha = alpha
+        return -x
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return -ctx.alpha * grad_output, None
+
+
+@grad_reverse.misconception(
     "missing_none",
     "backward returns one value, but forward had two inputs, x and alpha. There is one slot per input of "
     "forward; those without a gradient get None.",
