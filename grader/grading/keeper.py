@@ -24,10 +24,11 @@ __all__ = ["close_all_but", "split"]
 
 def split(scratch: Path | None) -> None:
     """Fork. Returns in the child only; this process keeps it, removes `scratch` after it, and never returns."""
+    warm = os.getppid()
     alive, held = os.pipe()
     child = os.fork()
     if child:
-        _keep(child, scratch, held)
+        _keep(child, scratch, held, warm)
     os.close(held)
     if sys.platform == "linux":
         prctl(Prctl.SET_PDEATHSIG, signal.SIGKILL)
@@ -47,13 +48,17 @@ def close_all_but(kept: tuple[int, ...]) -> None:
     os.closerange(start, 1 << 20)
 
 
-def _keep(child: int, scratch: Path | None, held: int) -> NoReturn:
+def _keep(child: int, scratch: Path | None, held: int, warm: int) -> NoReturn:
     def end(_number: int, _frame: FrameType | None) -> None:
         with contextlib.suppress(ProcessLookupError):
             os.kill(child, signal.SIGKILL)
 
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, end)
+    if sys.platform == "linux":
+        prctl(Prctl.SET_PDEATHSIG, signal.SIGTERM)  # where no bubblewrap ends all: end with the warm process
+        if os.getppid() != warm:
+            end(signal.SIGTERM, None)
     close_all_but((held,))  # above all the wire: the other end must see it close when the submission ends
     if hasattr(os, "waitid"):
         os.waitid(os.P_PID, child, os.WEXITED | os.WNOWAIT)  # not reaped yet, so its id is still its own
