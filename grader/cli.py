@@ -186,3 +186,14 @@ def matrix(exercises: tuple[str, ...], as_json: bool, write: bool) -> None:
     text, good = report_matrix(exercises, as_json=as_json, write=write)
     click.echo(text)
     sys.exit(0 if good else 1)
+
+
+@main.command()
+@click.option("--json", "as_json", is_flag=True, help="Print the facts as JSON.")
+def doctor(as_json: bool) -> None:
+    """Say what isolation and what speed a grading run has on this machine; exit 1 if there is no sandbox."""
+    from grader.grading.doctor import report_doctor
+
+    text, safe = report_doctor(as_json=as_json)
+    click.echo(text)
+    sys.exit(0 if safe else 1)

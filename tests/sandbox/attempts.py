@@ -1,4 +1,4 @@
-"""What hostile code attempts, a piece each; `did` is what it got. At level "none" each works, or it proves nothing."""
+"""What hostile code attempts; `did` is what it got. At level "none" each works, or it would prove nothing."""
 
 from __future__ import annotations
 
