@@ -43,12 +43,9 @@ def made(tmp_path_factory: pytest.TempPathFactory, tiny_lessons: dict[str, Noteb
 
 @pytest.fixture
 def klass(made: ClassFolder, tmp_path: Path) -> ClassFolder:
-    """A class of its own for one test, with short limits."""
+    """A class of its own for one test."""
     shutil.copytree(made.root, tmp_path / "tiny")
-    folder = ClassFolder.open(tmp_path / "tiny")
-    text = folder.config_file.read_text()
-    folder.config_file.write_text(text.replace("timeout = 30", "timeout = 3"))
-    return folder
+    return ClassFolder.open(tmp_path / "tiny")
 
 
 @pytest.fixture(scope="session")

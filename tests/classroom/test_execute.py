@@ -57,7 +57,7 @@ HARMLESS = {
 
 @pytest.mark.parametrize("code", HARMLESS.values(), ids=HARMLESS.keys())
 def test_a_cell_in_front_costs_nothing(code: str, run: Callable[..., NotebookNode]) -> None:
-    assert points(run(before=code)) == {"double": 2, "triple": 3}
+    assert points(run(before=code, timeout=60)) == {"double": 2, "triple": 3}
 
 
 def test_stderr_inside_a_tested_function_costs_nothing(run: Callable[..., NotebookNode]) -> None:
@@ -135,8 +135,8 @@ def test_a_failure_of_the_grader_is_no_zero_of_the_student(run: Callable[..., No
     """An error in our files is ours; one in the student's code that our files called is not."""
     ours = "import grader.exercises as ours\ndef double(x):\n    raise AssertionError\n"
     spoilt = "from grader import exercises\n" + DOUBLE + "float = lambda _: exercises.get('no such exercise')"
-    status, reason, results = from_executed(run(double=spoilt), master)
+    status, reason, results = from_executed(run(double=spoilt, timeout=60), master)
     assert (status, results[0].grader_failed) == (Status.LOOK, True)
     assert "the grader itself failed (GraderError: there is no exercise" in reason
-    status, _, results = from_executed(run(double=ours), master)
+    status, _, results = from_executed(run(double=ours, timeout=60), master)
     assert (status, results[0].problem, results[0].points) == (Status.GRADED, "AssertionError: ", 0.0)
