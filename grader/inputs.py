@@ -68,6 +68,23 @@ def push_away(x: Tensor, points: Sequence[float], gap: float) -> Tensor:
     return x
 
 
+def on_every_piece(draw: Draw, x: Tensor, points: Sequence[float], gap: float = 0.15) -> Tensor:
+    """x with an element on each of the pieces that the points cut the line into, where x has elements enough.
+
+    Without it a small sample may lie on one side of a kink, and what is wrong on the other would be accepted.
+    """
+    ends = sorted(points)
+    pieces = list(
+        zip([ends[0] - 2.0, *(e + gap for e in ends)], [*(e - gap for e in ends), ends[-1] + 2.0], strict=True)
+    )
+    if x.numel() < len(pieces):
+        return x
+    inside = [low + (high - low) * float(draw.uniform(low=0.05, high=0.95)) for low, high in pieces]
+    flat = x.flatten()
+    flat[torch.randperm(x.numel(), generator=draw.generator)[: len(inside)]] = torch.tensor(inside, dtype=x.dtype)
+    return flat.reshape(x.shape)
+
+
 @dataclass(frozen=True)
 class Sample:
     """Arguments with a name a message can use ("a 0-d tensor", "bias=None")."""
@@ -137,7 +154,7 @@ def elementwise(
 
     def x(draw: Draw, *shape: int, extra: Args = choices[0]) -> Args:
         points = off(*extra) if callable(off) else off
-        return (draw.normal(*shape, scale=scale, off=points), *extra)
+        return (on_every_piece(draw, draw.normal(*shape, scale=scale, off=points), points or (0.0,)), *extra)
 
     def variants(draw: Draw) -> Iterable[Sample]:
         yield Sample("a vector", x(draw, 7))
