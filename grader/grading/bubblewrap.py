@@ -47,7 +47,8 @@ def _user(level: Level) -> list[str]:
         return []  # bubblewrap sees to it, or is set-user-ID
     if not level.nobody:
         return ["--unshare-user", "--cap-drop", "ALL", "--cap-add", "CAP_SETFCAP"]  # to map root once more
-    return ["--cap-drop", "ALL", "--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID"]
+    needed = ("CAP_SETUID", "CAP_SETGID", "CAP_KILL")  # to make nobody of a child, and to end it
+    return ["--cap-drop", "ALL", *(word for capability in needed for word in ("--cap-add", capability))]
 
 
 def _system() -> list[str]:

@@ -16,6 +16,24 @@ from grader.grading.level import Level
 from grader.grading.sandbox import command
 from tests.sandbox.levels import LEVELS, level_for, unavailable
 
+# A warm process that ends its child itself as soon as that is confined, and tells what its wait status was.
+ENDING = """
+import os, signal, sys, time
+from grader.grading.sandbox import Level, confine_child
+read, write = os.pipe()
+keeper = os.fork()
+if keeper == 0:
+    confine_child(Level.from_text(sys.argv[1]), keep_fds=[write])
+    os.write(write, b"ready")
+    while True:
+        time.sleep(1)
+os.close(write)
+os.read(read, 5)
+os.kill(keeper, signal.SIGTERM)
+rest = os.read(read, 5)  # empty as soon as nobody holds the other end
+print(rest == b"", os.waitstatus_to_exitcode(os.waitpid(keeper, 0)[1]))
+"""
+
 # A warm process with one child that waits for ever. The child says when it is confined; so that a process inside a
 # namespace can be told from outside, its name is a mark.
 WARM = """
@@ -103,3 +121,9 @@ def test_killing_what_the_host_started_ends_the_submission(level: Level, mark: s
     with started(level, mark) as warm:
         warm.kill()
         assert gone(mark)
+
+
+def test_the_warm_process_can_end_a_submission(level: Level) -> None:
+    argv = command(level, [sys.executable, "-c", ENDING, level.as_text()])
+    done = subprocess.run(argv, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, check=False)
+    assert done.stdout == f"True {-signal.SIGKILL}\n", done.stderr
