@@ -52,6 +52,8 @@ def serving(folder: Path, *options: str, env: dict[str, str] | None = None) -> I
         if process.poll() is None:
             process.kill()
             process.communicate()
+    left = sorted((folder / ".grader" / "jupyter" / "runtime").glob("*.json"))
+    assert not left, f"the server or its kernels were not shut down: {left}"
     assert not any(home.iterdir()), f"written into the home folder: {sorted(home.iterdir())}"
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 import secrets
+import signal
 import socket
 import sys
 import threading
@@ -58,7 +59,7 @@ _LAB_SETTINGS: dict[str, dict[str, Any]] = {
 def learn(
     folder: Path | None = None, *, port: int | None = None, ip: str = "localhost", browser: bool = True
 ) -> None:
-    """Serve the course until it is stopped with Ctrl+C.
+    """Serve the course until it is stopped with Ctrl+C, which ends the process.
 
     `folder` holds the learner's own copies (default: `my-course` here). With `port` None the first free one
     from 8888 is taken. `browser` False never opens one; True opens one only where there is one to open.
@@ -75,7 +76,29 @@ def learn(
     # The server takes its port in its loop's first callback; ours follows it: a printed address works at
     # once.
     server.io_loop.add_callback(_announce, home, ip=ip, port=port, token=token, first=first, show=show)
+    _stop_on_interrupt(server)
     server.start()
+    _leave()
+
+
+def _stop_on_interrupt(server: Any) -> None:
+    """Let Ctrl+C stop the kernels and then the server; a second one does not wait for that.
+
+    Jupyter's own handler asks a question on a terminal, and without one leaves the kernels running.
+    """
+
+    def stop(*_: object) -> None:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        server.stop(from_signal=True)
+
+    signal.signal(signal.SIGINT, stop)
+
+
+def _leave() -> None:
+    """End this process now: a worker thread that the server may leave behind would hold Python's own exit for ever."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(0)
 
 
 def pick_port(ip: str, port: int | None) -> int:
@@ -179,7 +202,6 @@ def _start(home: Path, *, ip: str, port: int, token: str, first: str) -> Any:
         port_retries=0,
         root_dir=str(home),
         open_browser=False,
-        answer_yes=True,  # Ctrl+C stops; no question on a terminal that may not be there
         allow_root=hasattr(os, "geteuid") and os.geteuid() == 0,
         allow_remote_access=ip not in _LOCAL,
         jpserver_extensions={"jupyterlab": True, **dict.fromkeys(_DISABLED_IN_SERVER, False)},

@@ -15,8 +15,8 @@ NOTEBOOK = ".jp-NotebookPanel:not(.lm-mod-hidden)"
 
 
 def open_lesson(page: Page, url: str) -> None:
-    """Open the address and wait until the notebook is on top, shown, and its kernel idle."""
-    page.goto(url)
+    """Open the address, with no other tab from before, and wait until it is shown and its kernel idle."""
+    page.goto(f"{url}&reset")
     tab = page.locator("#jp-main-dock-panel .lm-TabBar-tab.lm-mod-current")
     expect(tab).to_contain_text(PurePosixPath(urlsplit(url).path).name)
     page.wait_for_selector(f"{NOTEBOOK} .jp-Notebook .jp-Cell")

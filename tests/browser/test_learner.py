@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from urllib.parse import urlsplit
 
 import pytest
@@ -75,8 +75,11 @@ def test_work_is_saved_and_still_there_on_coming_back(page: Page, course: Course
     open_lesson(page, course.url)
     first = page.locator(f"{NOTEBOOK} .jp-CodeCell").first
     retype(page, first, "print('my own note')")
+    dirty = page.locator("#jp-main-dock-panel .lm-TabBar-tab.lm-mod-current.jp-mod-dirty")
+    expect(dirty).to_have_count(1)
     page.keyboard.press("Control+s")
-    expect(page.locator(".lm-TabBar-tab.lm-mod-current.jp-mod-dirty")).to_have_count(0)
-    page.reload()
+    expect(dirty).to_have_count(0)
+    lesson = course.folder / PurePosixPath(urlsplit(course.url).path).name
+    assert "my own note" in lesson.read_text(encoding="utf-8")
     open_lesson(page, course.url)
     expect(page.locator(f"{NOTEBOOK} .jp-CodeCell").first).to_contain_text("my own note")

@@ -94,3 +94,15 @@ def test_a_real_server_opens_lesson_00_and_asks_nobody_for_news(tmp_path: Path) 
     assert settings["extensionManager"]["can_install"] is False
     assert "@jupyterlab/apputils-extension:announcements" in settings["disabledExtensions"]
     assert Path(settings["serverRoot"]) == course.folder
+
+
+def test_ctrl_c_stops_a_running_kernel_and_then_ends(tmp_path: Path) -> None:
+    """What `serving` asserts at its end; a kernel that was left behind would keep its connection file."""
+    with serving(tmp_path / "mine") as course:
+        found = re.fullmatch(r"(http://[^/]+)/.*token=(\w+)", course.url)
+        assert found
+        request = urllib.request.Request(f"{found[1]}/api/kernels", data=b'{"name": "python3"}')
+        request.add_header("Authorization", f"token {found[2]}")
+        with urllib.request.urlopen(request, timeout=120) as answer:
+            kernel = json.load(answer)["id"]
+        assert (course.folder / ".grader" / "jupyter" / "runtime" / f"kernel-{kernel}.json").exists()
