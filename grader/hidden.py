@@ -3,17 +3,34 @@ as a number."""
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
+from collections.abc import Iterator
+from contextvars import ContextVar
 from typing import Any
 
 from grader import exercises
 from grader.checking import verdict
 from grader.report import Report
 
-__all__ = ["MIME", "class_seed", "grade"]
+__all__ = ["MIME", "class_seed", "collected", "grade"]
 
 MIME = "application/vnd.custom-autograd.verdict+json"
+
+
+_COLLECTED: ContextVar[list[Report] | None] = ContextVar("_COLLECTED", default=None)
+
+
+@contextlib.contextmanager
+def collected() -> Iterator[list[Report]]:
+    """The reports of every `grade` in the block, so that nobody has to read them from what it prints."""
+    reports: list[Report] = []
+    token = _COLLECTED.set(reports)
+    try:
+        yield reports
+    finally:
+        _COLLECTED.reset(token)
 
 
 def class_seed(secret: str, exercise: str) -> int:
@@ -33,7 +50,11 @@ def grade(exercise: str, thing: Any) -> float:
     seed = class_seed(os.environ.get("GRADER_CLASS_SECRET", "public"), exercise)
     report = verdict(exercises.get(exercise), thing, seed)
     print(report.text())
-    _publish(report)
+    reports = _COLLECTED.get()
+    if reports is None:
+        _publish(report)
+    else:
+        reports.append(report)
     return float(report.points)
 
 

@@ -1,0 +1,97 @@
+"""Frames over a socket, each read and write with a deadline. Either end uses it; neither trusts the other's bytes."""
+
+from __future__ import annotations
+
+import select
+import socket
+import time
+from enum import IntEnum
+from typing import NamedTuple
+
+from grader.grading.wire import HEADER, Limits, ProtocolError, frame, header_of
+
+__all__ = ["Channel", "Closed", "Frame", "Kind", "TimedOut"]
+
+_CHUNK = 2**18
+
+
+class Kind(IntEnum):
+    """What a frame asks or answers. Requests go to the host, APPLY and VJP from it."""
+
+    REPLY = 1
+    CELL = 2
+    OPEN = 3
+    OBSERVE = 4
+    CALL = 5
+    CLAIMS = 6
+    WATCH = 7
+    UNWATCH = 8
+    APPLY = 9
+    VJP = 10
+
+
+class Frame(NamedTuple):
+    kind: int
+    sequence: int
+    body: bytes
+
+
+class Closed(Exception):
+    """The other end is gone."""
+
+
+class TimedOut(Exception):
+    """The deadline passed."""
+
+
+class Channel:
+    """One end of a stream socket. `limits` are those of the frames read here."""
+
+    def __init__(self, sock: socket.socket, limits: Limits) -> None:
+        self.socket, self.limits = sock, limits
+        sock.setblocking(False)
+
+    def send(self, kind: int, sequence: int, body: bytes, deadline: float | None = None) -> None:
+        """Write one frame; `deadline` is a time.monotonic(), None waits for ever."""
+        left = memoryview(frame(kind, sequence, body))
+        while left:
+            try:
+                left = left[self.socket.send(left) :]
+            except BlockingIOError:
+                self._wait(select.POLLOUT, deadline)
+            except OSError as error:
+                raise Closed(str(error)) from None
+
+    def receive(self, deadline: float | None = None) -> Frame:
+        """Read one frame."""
+        kind, sequence, length = header_of(self._exactly(HEADER.size, deadline), self.limits)
+        return Frame(kind, sequence, self._exactly(length, deadline))
+
+    def _exactly(self, count: int, deadline: float | None) -> bytes:
+        data = bytearray()
+        while len(data) < count:
+            try:
+                piece = self.socket.recv(min(count - len(data), _CHUNK))
+            except BlockingIOError:
+                self._wait(select.POLLIN, deadline)
+                continue
+            except OSError as error:
+                raise Closed(str(error)) from None
+            if not piece:
+                if data:
+                    raise ProtocolError("the connection ended in the middle of a frame")
+                raise Closed("the connection ended")
+            data += piece
+            if deadline is not None and time.monotonic() > deadline:  # a trickle of bytes is no progress
+                raise TimedOut
+        return bytes(data)
+
+    def _wait(self, event: int, deadline: float | None) -> None:
+        poll = select.poll()
+        poll.register(self.socket, event)
+        left = None if deadline is None else max(0.0, deadline - time.monotonic())
+        if not poll.poll(None if left is None else left * 1000):
+            raise TimedOut
+
+    def close(self) -> None:
+        self.socket.close()

@@ -1,0 +1,171 @@
+"""The untrusted end: a process that runs a submission's cells and serves probes on the names they define.
+
+It knows no exercise, reference, seed or tolerance, and nothing it says is believed beyond numbers and names. The other
+end is the trusted process, so what comes from there is.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import random
+import signal
+import socket
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from grader.grading import callables, messages
+from grader.grading.cells import Notebook
+from grader.grading.channel import Channel, Closed, Kind
+from grader.grading.stand_ins import hide_package
+from grader.grading.wire import FROM_HOST, FROM_TRUSTED, TooLarge, decode, encode, opaque
+from grader.guard import TimeLimit, describe, one_thread, time_limit, torch_unpatched
+from grader.local import LocalSubject, what_is
+
+__all__ = ["serve"]
+
+_CLOCKS = (signal.SIGPROF, signal.SIGALRM)
+
+
+def serve(sock: socket.socket) -> None:
+    """Answer requests until the other end closes. Never returns to the caller's code."""
+    process = os.getpid()
+    with contextlib.suppress(BaseException), one_thread():
+        for seed in (random.seed, np.random.seed, torch.manual_seed):
+            seed(0)
+        host = Host(Channel(sock, FROM_TRUSTED), Notebook())
+        hide_package()
+        while os.getpid() == process:  # a child that student code forked must not answer
+            host.answer_one()
+    os._exit(0)
+
+
+class Host:
+    """One submission's process, as a server."""
+
+    def __init__(self, channel: Channel, notebook: Notebook) -> None:
+        self.channel, self.notebook = channel, notebook
+        self.subjects: list[LocalSubject] = []
+        self.sequence = 0
+        self.watch: contextlib.ExitStack | None = None
+        self.patched: list[str] = []
+        self.until: float | None = None
+        self.handlers: dict[int, Callable[..., Any]] = {
+            Kind.CELL: self.cell,
+            Kind.OPEN: self.open,
+            Kind.OBSERVE: self.observe,
+            Kind.CALL: self.call,
+            Kind.CLAIMS: self.claims,
+            Kind.WATCH: self.start_watch,
+            Kind.UNWATCH: self.end_watch,
+        }
+
+    def answer_one(self) -> None:
+        """Read one request and write its answer: (True, value), or (False, what went wrong in words)."""
+        kind, self.sequence, body = self.channel.receive()
+        if kind in (Kind.APPLY, Kind.VJP):
+            return  # an answer that came when the code that asked had been stopped
+        process = os.getpid()
+        try:
+            request = decode(body, FROM_TRUSTED, lambda index: callables.stand_in(index, self.ask))
+            answer: tuple[Any, ...] = (True, self.handlers[kind](*request))
+        except Closed:
+            raise
+        except (Exception, SystemExit, KeyboardInterrupt, TimeLimit) as error:
+            answer = (False, _words(error))
+        if os.getpid() != process:
+            os._exit(1)
+        self.channel.send(Kind.REPLY, self.sequence, _encoded(answer))
+
+    def ask(self, is_vjp: bool, index: int, value: tuple[Any, ...]) -> Any:
+        """Have the trusted process run function `index` of the request that is being answered."""
+        kind = Kind.VJP if is_vjp else Kind.APPLY
+        body = encode((index, value), FROM_HOST)
+        with _clocks_held():  # a frame that is broken off half-way would end the conversation
+            self.channel.send(kind, self.sequence, body)
+            answer = self.channel.receive()
+        return decode(answer.body, FROM_TRUSTED)
+
+    # ---- requests ----------------------------------------------------------------------------------------------------
+
+    def cell(self, source: str, name: str, seconds: float) -> Any:
+        ran = self.notebook.run(source, name, seconds)
+        return ran.output, None if ran.failure is None else messages.plain_failure(ran.failure)
+
+    def open(self, name: str) -> Any:
+        """(what the name stands for, its value, the number of its subject), or None for a name that is not there."""
+        if name not in self.notebook.names:
+            return None
+        thing = self.notebook.names[name]
+        with time_limit(5.0):
+            it = what_is(thing)
+            self.subjects.append(LocalSubject(thing))
+        value = thing if it.kind == "value" and _sendable(thing) else opaque(it.type)
+        return (it.kind, it.type, it.why), value, len(self.subjects) - 1
+
+    def observe(self, subject: int, probe: tuple[Any, ...], state: Tensor | None, seconds: float) -> Any:
+        with self.limited(state, seconds):
+            return messages.plain_observation(self.subjects[subject].observe(messages.probe(probe)))
+
+    def call(self, subject: int, args: Any, layout: Any, state: Tensor | None, seconds: float) -> Any:
+        with self.limited(state, seconds):
+            return messages.plain_observation(self.subjects[subject].call(args, layout, before))
+
+    def claims(self, subject: int, rule: Any) -> bool:
+        with time_limit(5.0):
+            return bool(self.subjects[subject].claims(rule))
+
+    def start_watch(self, seconds: float) -> None:
+        self.end_watch()
+        self.watch = contextlib.ExitStack()
+        self.patched = self.watch.enter_context(torch_unpatched())
+        self.until = time.process_time() + seconds
+
+    def end_watch(self) -> tuple[str, ...]:
+        watch, self.watch, self.until = self.watch, None, None
+        if watch is None:
+            return ()
+        watch.close()
+        return tuple(self.patched)
+
+    @contextlib.contextmanager
+    def limited(self, state: Tensor | None, seconds: float) -> Iterator[None]:
+        """The state of torch's generator as the trusted process has it, and what is left of the time."""
+        if state is not None:
+            torch.random.set_rng_state(state)
+        left = seconds if self.until is None else max(0.02, self.until - time.process_time())
+        with time_limit(left, of=seconds):
+            yield
+
+
+@contextlib.contextmanager
+def _clocks_held() -> Iterator[None]:
+    try:
+        signal.pthread_sigmask(signal.SIG_BLOCK, _CLOCKS)
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, _CLOCKS)
+
+
+def _words(error: BaseException) -> tuple[str, str, str, str]:
+    return messages.plain_failure(describe(error, "call"))
+
+
+def _encoded(answer: tuple[Any, ...]) -> bytes:
+    try:
+        return encode(answer, FROM_HOST)
+    except (TooLarge, ValueError, RuntimeError) as error:
+        return encode((False, _words(error)), FROM_HOST)
+
+
+def _sendable(value: Any) -> bool:
+    try:
+        encode(value, FROM_HOST)
+    except (TooLarge, ValueError, RuntimeError):
+        return False
+    return True

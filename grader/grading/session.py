@@ -1,0 +1,215 @@
+"""One submission being graded: its cells run in its own process, the test cells here, against proxies of its names.
+
+A cell that hangs or ends the process is left out: the cells before it are run again in a new process, so that what they
+define can still be judged.
+"""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from grader.checking import check
+from grader.grading import messages
+from grader.grading.cells import Capped
+from grader.grading.channel import Channel, Kind
+from grader.grading.names import MissingName, Names, RemoteName
+from grader.grading.remote import Link, Lost, Refused, RemoteSubject
+from grader.grading.stand_ins import NotJudgedHere
+from grader.grading.wire import Opaque, ProtocolError
+from grader.hidden import collected
+from grader.report import Report
+from grader.subject import ENDLESS, Failure
+
+__all__ = ["Cell", "Process", "Submission", "Tested"]
+
+OUTPUT_BYTES = 200_000
+
+
+class Process(Protocol):
+    """A process that runs `host.serve` on the other end of `channel()`'s socket."""
+
+    def channel(self) -> Channel: ...
+
+    def end(self, *, ended_itself: bool) -> str:
+        """End it and all it started; how it ended in words, "" where it was still running."""
+
+
+@dataclass
+class Cell:
+    """A code cell that was run: what it showed, how it failed, and whether it is left out of later runs."""
+
+    name: str
+    source: str
+    output: str = ""
+    failure: Failure | None = None
+    left_out: bool = False
+
+
+@dataclass(frozen=True)
+class Tested:
+    """What a test cell came to.
+
+    points   the number that its last expression gave; None without one
+    reports  the verdicts of its grade() calls, in order
+    error    type and text of the error that ended it, or ""
+    """
+
+    output: str
+    points: float | None
+    reports: tuple[Report, ...]
+    error: str
+
+
+@dataclass
+class Submission:
+    """Runs cells and test cells, in whatever order they stand in the notebook.
+
+    start          makes a new process
+    cell_seconds   processor time of one cell
+    seconds        time on the clock for all of it; what is asked later fails as endless
+    restarts       how many processes may be lost before no new one is started
+    """
+
+    start: Callable[[], Process]
+    cell_seconds: float = 30.0
+    seconds: float = 300.0
+    restarts: int = 8
+    cells: list[Cell] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.deadline = time.monotonic() + self.seconds
+        self._link: Link | None = None
+
+    # ---- the student's cells -----------------------------------------------------------------------------------------
+
+    def run(self, source: str, name: str = "") -> Cell:
+        """Run a code cell of the submission. Its failure is in what is returned."""
+        cell = Cell(name or f"cell {len(self.cells) + 1}", source)
+        try:
+            self._run(self._process(), cell)
+        except Lost as lost:
+            self._leave_out(cell, lost)
+        self.cells.append(cell)
+        return cell
+
+    def _run(self, link: Link, cell: Cell) -> None:
+        until = time.monotonic() + 3 * self.cell_seconds + 5.0
+        try:
+            ran = link.ask(Kind.CELL, cell.source, cell.name, self.cell_seconds, until=until)
+            cell.output, cell.failure = messages.ran(ran)
+        except Refused as refused:
+            cell.failure = refused.failure
+        except ProtocolError as error:
+            cell.failure = Failure("cell", "ProtocolError", str(error))
+
+    def _leave_out(self, cell: Cell, lost: Lost) -> None:
+        if lost.kind == ENDLESS:
+            text = "it did not come to an end, and did not react to the time limit"
+        else:
+            text = f"it ended the whole Python process: {lost}"
+        cell.failure, cell.left_out = Failure("cell", lost.kind, text), True
+
+    def _process(self) -> Link:
+        """The conversation with a process in which every cell so far was run, but those left out."""
+        while self._link is None or (self._link.lost is not None and self.restarts > 0):
+            again = self._link is not None
+            self._link = self._started()
+            self.restarts -= again
+            for cell in [c for c in self.cells if not c.left_out]:
+                try:
+                    self._run(self._link, cell)
+                except Lost as lost:
+                    self._leave_out(cell, lost)
+                    break
+        return self._link
+
+    def _started(self) -> Link:
+        process = self.start()
+        return Link(process.channel(), lambda itself: process.end(ended_itself=itself), self.deadline)
+
+    # ---- the instructor's test cells ---------------------------------------------------------------------------------
+
+    def test(self, source: str) -> Tested:
+        """Run a test cell here, against proxies of the submission's names."""
+        shown, value, error = Capped(OUTPUT_BYTES), None, ""
+        # check() shows a learner what grade() finds out with other numbers; here once is enough.
+        names = Names(self.find, check=_not_judged if "grade(" in source else check)
+        names |= dict.fromkeys(("hint", "explain", "progress"), _not_judged)
+        with collected() as reports, contextlib.redirect_stdout(shown):
+            try:
+                value = _execute(source, names)
+            except Exception as problem:
+                error = f"{type(problem).__name__}: {problem}"[:2000]
+        points = float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else None
+        return Tested(shown.getvalue(), points, tuple(reports), error)
+
+    def find(self, name: str) -> Any:
+        """What the submission's name stands for here: a plain value itself, else a proxy of it."""
+        try:
+            link = self._process()
+            found = link.ask(Kind.OPEN, name, until=time.monotonic() + 20.0)
+            if found is None:
+                return MissingName(name, self._why_missing(name))
+            description, value, number = messages.opened(found)
+        except (Lost, Refused, ProtocolError) as error:
+            return MissingName(name, f" ({error})")
+        if description.kind == "value" and not isinstance(value, Opaque):
+            return value
+        return RemoteName(name, description, RemoteSubject(link, number, description.kind == "function class"))
+
+    def _why_missing(self, name: str) -> str:
+        """What became of the last cell that defines the name."""
+        for cell in reversed(self.cells):
+            if name not in _defined_in(cell.source):
+                continue
+            if cell.left_out and cell.failure is not None:
+                return f" (its cell was left out: {cell.failure.message})"
+            if cell.failure is not None:
+                return f" (its cell raised {cell.failure})"
+        return ""
+
+    def close(self) -> None:
+        """End the submission's process."""
+        if self._link is not None:
+            self._link.close()
+
+    def __enter__(self) -> Submission:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def _execute(source: str, names: Names) -> Any:
+    """Run a test cell; the value of its last line if that is an expression."""
+    tree = ast.parse(source, "<test cell>")
+    last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
+    exec(compile(tree, "<test cell>", "exec"), names, names)
+    if not isinstance(last, ast.Expr):
+        return None
+    return eval(compile(ast.Expression(last.value), "<test cell>", "eval"), names, names)
+
+
+def _not_judged(*_: Any, **__: Any) -> NotJudgedHere:
+    return NotJudgedHere()
+
+
+def _defined_in(source: str) -> set[str]:
+    """Names that the top level of a cell binds."""
+    try:
+        body = ast.parse(source).body
+    except (SyntaxError, ValueError):
+        return {line.split("(")[0].split(":")[0].split()[1] for line in source.splitlines() if _is_head(line)}
+    names = {n.name for n in body if isinstance(n, (ast.FunctionDef, ast.ClassDef))}
+    targets = [t for n in body if isinstance(n, ast.Assign) for t in n.targets]
+    return names | {t.id for t in targets if isinstance(t, ast.Name)}
+
+
+def _is_head(line: str) -> bool:
+    """Whether a line of a cell that is not valid Python begins a class or a function."""
+    return line.startswith(("class ", "def ")) and len(line.split()) > 1

@@ -1,0 +1,179 @@
+"""The warm process: has imported what student code and its probes need, and forks one child per submission.
+
+It has one thread and never runs a backward pass itself, so that a fork is safe. It obeys the trusted process alone,
+over a socket that no child keeps: F forks (the child's own socket comes along), E and K end the child and all it left.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import gc
+import importlib
+import json
+import os
+import signal
+import socket
+import struct
+import sys
+import time
+from pathlib import Path
+from typing import NoReturn
+
+from grader.grading.kernel import Prctl, prctl
+from grader.grading.level import Level
+from grader.grading.limits import Limits
+from grader.grading.sandbox import confine_child
+
+__all__ = ["MODULES", "main"]
+
+MODULES = (
+    "numpy",
+    "torch",
+    "torch.autograd.gradcheck",
+    "torch.testing",
+    "torch.func",
+    "torch.library",
+    "torch._functorch.autograd_function",
+    "torch._functorch.pyfunctorch",
+    "torch.fx.experimental.symbolic_shapes",
+    "torch._dynamo",
+    "numpy.random",
+    "matplotlib.pyplot",
+    "grader.learning.plots",
+    "grader.grading.host",
+)
+"""Loaded before the first fork. Those of torch are what it would load at the first use."""
+
+_NUMBER = struct.Struct(">q")
+_SUBREAPER = 36
+
+
+def main(descriptor: int, level: Level, limits: Limits) -> NoReturn:
+    """Serve the control socket until it closes."""
+    control = socket.socket(fileno=descriptor)
+    for name in MODULES:
+        importlib.import_module(name)
+    _one_thread()
+    _adopt_orphans()
+    gc.collect()
+    gc.freeze()
+    control.sendall(_NUMBER.pack(0))
+    child = 0
+    while True:
+        request, descriptors, _, _ = socket.recv_fds(control, 1, 1)
+        if request == b"F":
+            _end(child, ended_itself=False)
+            child = _fork(control, descriptors[0], level, limits)
+            control.sendall(_NUMBER.pack(child))
+        elif request in (b"E", b"K"):
+            control.sendall(_NUMBER.pack(_end(child, ended_itself=request == b"E")))
+            child = 0
+        else:
+            _end(child, ended_itself=False)
+            os._exit(0)
+
+
+def _one_thread() -> None:
+    import torch
+
+    torch.set_num_threads(1)
+    torch.set_num_interop_threads(1)
+
+
+def _adopt_orphans() -> None:
+    """What a submission detaches from itself becomes a child of this process, and is ended with it. Linux only."""
+    if sys.platform == "linux":
+        with contextlib.suppress(OSError):
+            prctl(_SUBREAPER, ctypes.c_ulong(1))
+
+
+def _fork(control: socket.socket, descriptor: int, level: Level, limits: Limits) -> int:
+    child = os.fork()
+    if child:
+        os.close(descriptor)
+        return child
+    try:
+        control.close()
+        os.setsid()
+        if sys.platform == "linux":
+            prctl(Prctl.SET_PDEATHSIG, ctypes.c_ulong(signal.SIGKILL))
+        _quiet()
+        confine_child(level, keep_fds=[descriptor], limits=limits)
+        from grader.grading.host import serve
+
+        serve(socket.socket(fileno=descriptor))
+    finally:
+        os._exit(1)
+
+
+def _quiet() -> None:
+    """Standard output that goes nowhere: what Python prints is caught before."""
+    nothing = os.open(os.devnull, os.O_RDWR)
+    for stream in (0, 1, 2):
+        os.dup2(nothing, stream)
+    os.close(nothing)
+
+
+# ---- the end of a submission -----------------------------------------------------------------------------------------
+
+
+def _end(child: int, *, ended_itself: bool) -> int:
+    """End a child and its descendants; its wait status if it ended by itself, else -1."""
+    if not child:
+        return -1
+    status = _waited(child, 0.5) if ended_itself else None
+    if status is None:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(child, signal.SIGTERM)  # the keeper of a sandbox cleans up; anything else just ends
+        _waited(child, 0.5)
+    for _ in range(1000):
+        for pid in _children():
+            _kill(pid)
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(child, signal.SIGKILL)
+        if not _reap():
+            break
+        time.sleep(0.001)
+    return -1 if status is None else status
+
+
+def _waited(child: int, seconds: float) -> int | None:
+    """The wait status of a child that ends within so many seconds."""
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        try:
+            pid, status = os.waitpid(child, os.WNOHANG)
+        except ChildProcessError:
+            return None
+        if pid:
+            return status
+        time.sleep(0.0005)
+    return None
+
+
+def _children() -> list[int]:
+    """Every child of this process, those it adopted among them."""
+    try:
+        return [int(pid) for pid in Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()]
+    except OSError:
+        return []
+
+
+def _kill(pid: int) -> None:
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.kill(pid, signal.SIGKILL)
+
+
+def _reap() -> bool:
+    """Collect the children that have ended; whether any is left."""
+    try:
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
+    except ChildProcessError:
+        return False
+    return True
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]), Level.from_text(sys.argv[2]), Limits(**json.loads(sys.argv[3])))
