@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -13,25 +15,30 @@ __all__ = ["reproduction"]
 
 MOST_ELEMENTS = 24
 
+_USED = {"given", "other", "y"}
 
-def reproduction(symbol: str, check: str, last: Probe | Args | None) -> str:
-    """Python code that repeats what a check did last; "" where it would be too long to read.
+
+def reproduction(symbol: str, check: str, last: Probe | Args | None, named_as: Callable[..., Any] | None = None) -> str:
+    """Python code that repeats what a check did last; "" where it would be too long to read, or could not run.
 
     `last` is the probe of a Function, or the arguments of a plain function. Numbers are rounded to 5 digits.
+    The tensors bear the names of the parameters of `named_as`.
     """
     if last is None:
         return ""
     args = last.args if isinstance(last, Probe) else last
     if not all(_is_short(a) for a in args):
         return ""
-    names = [_name(a, i, len(args)) for i, a in enumerate(args)]
+    tensors = _names(named_as, args)
+    names = [n if isinstance(a, Tensor) else literal(a) for n, a in zip(tensors, args, strict=True)]
     if not isinstance(last, Probe):
         return "\n".join([*_definitions(args, names, ()), f"{symbol}({', '.join(names)})"])
     wanted = last.wanted or tuple(_floating(a) for a in args)
     lines = _definitions(args, names, wanted)
     if check in ("gradcheck", "surrogate"):
         return "\n".join([*lines, f"torch.autograd.gradcheck({symbol}.apply, ({', '.join(names)},))"])
-    return "\n".join([*lines, *_run(symbol, last, names, wanted)])
+    call = _run(symbol, last, names, wanted)
+    return "\n".join([*lines, *call]) if call else ""
 
 
 def _run(symbol: str, probe: Probe, names: list[str], wanted: tuple[bool, ...]) -> list[str]:
@@ -62,16 +69,22 @@ def _definitions(args: Args, names: list[str], wanted: tuple[bool, ...]) -> list
     return lines
 
 
-def _name(arg: Any, index: int, count: int) -> str:
-    if isinstance(arg, Tensor):
-        return "x" if count == 1 or index == 0 else f"x{index + 1}"
-    return literal(arg)
+def _names(named_as: Callable[..., Any] | None, args: Sequence[Any]) -> list[str]:
+    """A name for each argument: that of the parameter, or x, x2, ... where that would not do."""
+    try:
+        parameters = inspect.signature(named_as).parameters.values() if named_as else ()
+    except ValueError:  # some of PyTorch's own functions do not tell
+        parameters = ()
+    names = [p.name for p in parameters if p.kind is p.POSITIONAL_OR_KEYWORD][: len(args)]
+    if len(names) < len(args) or not _USED.isdisjoint(names):
+        return ["x" if index == 0 else f"x{index + 1}" for index in range(len(args))]
+    return names
 
 
 def literal(value: Any) -> str:
     """A Python expression for a plain value or a small tensor."""
     if not isinstance(value, Tensor):
-        return getattr(value, "__name__", None) or repr(value)
+        return repr(value)
     dtype = str(value.dtype)
     if value.numel() == 0:
         return f"torch.empty({tuple(value.shape)}, dtype={dtype})"
@@ -101,4 +114,7 @@ def _floating(value: Any) -> bool:
 
 
 def _is_short(value: Any) -> bool:
-    return not isinstance(value, Tensor) or value.numel() <= MOST_ELEMENTS
+    """Whether the value can be written down: a small tensor, or a plain value that reads back from its repr."""
+    if isinstance(value, Tensor):
+        return value.numel() <= MOST_ELEMENTS
+    return value is None or isinstance(value, (bool, int, float, str))

@@ -115,7 +115,8 @@ check("double", Triple)
 #
 # - the **points**: part of an answer can earn part of them;
 # - the grey box: if the mistake is a well-known one, a sentence about it;
-# - below it what the single checks **observed**, with numbers, the likely cause and where to look.
+# - below it what the single checks **observed**, with numbers, the likely cause and where to look;
+# - *See … fail yourself*: open it for a few lines of code that repeat the first failure in a cell of your own.
 #
 # Each observation starts with the short name of its check. You can look that up:
 
@@ -187,7 +188,7 @@ step = step * 2
 step
 
 # %% [markdown]
-# The variable lives on between runs. So an exercise can look solved because of a cell you have since changed or
+# 2, 4, 8; and after the first cell 2 again. The variable lives on between runs. So an exercise can look solved because of a cell you have since changed or
 # deleted, or look broken because its cell was not run again. `NameError: name 'torch' is not defined` means that an
 # earlier cell has not been run since the start.
 #

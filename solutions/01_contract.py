@@ -301,7 +301,8 @@ for node, _ in L.grad_fn.next_functions:
 fig, ax = figure(width=9, height=2.7)
 places = {"x": (0, 0), "sin": (1.3, 0.8), "×": (2.9, 0), "L": (4.2, 0)}
 for name, (a, b) in places.items():
-    ax.text(a, b, name, ha="center", va="center", fontsize=13, bbox={"boxstyle": "circle,pad=0.5", "fc": "none", "ec": TEXT})
+    ring = {"boxstyle": "circle,pad=0.5", "fc": "none", "ec": TEXT}
+    ax.text(a, b, name, ha="center", va="center", fontsize=13, bbox=ring)
 arrows = [  # from, to, bend, value going forward, gradient going back, where to write them
     ("x", "sin", -0.1, "x = 1", "g·cos x = 0.540", (0.28, 0.72)),
     ("sin", "×", -0.1, "u = 0.841", "g·x = 1", (2.4, 0.72)),
@@ -482,7 +483,7 @@ grade("cube", Cube)
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# A red line in the report names a check. Call `explain` with that name to read what the check catches, and what it
+# Each finding of a report begins with the name of a check. Call `explain` with that name to read what the check catches, and what it
 # cannot see, as in `explain("edited_inputs")`.
 
 # %% [markdown]

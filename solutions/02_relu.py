@@ -19,7 +19,9 @@
 # backwards: a point without a derivative, a gradient that belongs to somebody else, and memory nobody needed to spend.
 #
 # After this lesson you can write the backward of any operation made of pieces, say what it costs in bytes, and
-# halve or quarter that where it pays. About 50 minutes with the exercises.
+# halve or quarter that where it pays.
+#
+# **Time** about 50 minutes. **Before this:** lesson 01.
 
 # %%
 import warnings
@@ -104,8 +106,9 @@ for slope in (0, 0.25, 0.5, 0.75, 1):
     left.plot(xs, slope * xs, color=COLORS[1], linewidth=1, alpha=0.8)
 left.plot(xs, xs.relu(), color=COLORS[0], linewidth=3)
 left.plot(0, 0, "o", color=COLORS[1], markersize=7)
-left.annotate("lines that touch at 0\nand lie nowhere above", (-0.62, -0.47), (0.2, -0.85), color=COLORS[1],
-              arrowprops={"arrowstyle": "->", "color": COLORS[1], "connectionstyle": "arc3,rad=-0.2"})
+arrow = {"arrowstyle": "->", "color": COLORS[1], "connectionstyle": "arc3,rad=-0.2"}
+note = "lines that touch at 0\nand lie nowhere above"
+left.annotate(note, (-0.62, -0.47), (0.2, -0.85), color=COLORS[1], arrowprops=arrow)
 left.text(0.72, 1.12, "relu(x)", color=COLORS[0], ha="right", weight="bold")
 left.set(title="ReLU and its subgradients at the kink", xlabel="x", ylim=(-1.1, 1.5))
 
@@ -114,7 +117,8 @@ right.plot([0, 1.5], [1, 1], color=COLORS[0], linewidth=3)
 right.plot([0, 0], [0, 1], color=COLORS[1], linewidth=6, alpha=0.35, solid_capstyle="butt")
 for y, name in ((1, "x.clamp(min=0)"), (0.5, "torch.maximum(x, 0)"), (0, "torch.relu(x)")):
     right.plot(0, y, "o", color=COLORS[1], markersize=8)
-    right.text(0.12, y - 0.1 * (y == 1), name, va="top" if y == 1 else "center", family="monospace", fontsize=9)
+    height, va = (0.9, "top") if y == 1 else (y, "center")
+    right.text(0.12, height, name, va=va, family="monospace", fontsize=9)
 right.set(title="The slope: at 0, anything from 0 to 1", xlabel="x", ylim=(-0.2, 1.25), yticks=[0, 0.5, 1])
 fig.show()
 
@@ -251,10 +255,10 @@ for name, f in (("torch.relu", torch.relu), ("ThriftyReLU", ThriftyReLU.apply)):
 # The gradient of the *skip connection* is gone for $x < 0$, although that branch has no ReLU in it. No error, no warning.
 #
 # ```text
-#              ┌──── relu ────┐                                  ┌──── relu <───┐
-#       x ─────┤              + ───── y             grad of x <───┤              + <───── g
-#              └──── skip ────┘                                  └──── skip <───┘
-#           forward                                 backward:  both branches get the SAME tensor g
+#        ┌─── relu ───┐                          ┌─── relu <──┐
+#    x ──┤            + ── y        grad of x <──┤            + <── g
+#        └─── skip ───┘                          └─── skip <──┘
+#            forward                    backward: the SAME g to both branches
 # ```
 #
 # The derivative of a sum is 1 towards each of its terms, so the backward of `+` has nothing to compute: it passes the
@@ -639,7 +643,7 @@ print("value", y.tolist(), "slope", x.grad.tolist())
 #
 # - Saving the sigmoid as well would cost another 4 bytes and has a trap besides: it is neither input nor output of the
 #   Function, so autograd sees a constant in it, and second derivatives go silently wrong. (A mask *is* constant. That is
-#   why it was harmless.) More in lesson 09.
+#   why it was harmless.) Lesson 04 shows it happen.
 # - For whole blocks of a network `torch.utils.checkpoint` recomputes for you and is usually the better fit. A Function is
 #   for a single operation whose derivative you know.
 #

@@ -19,8 +19,9 @@
 # Functions whose derivative is known, correct and useless, and for which we *declare* another gradient. Low-precision
 # models are trained this way, and models with yes/no decisions inside.
 #
-# After this lesson you can write such a Function, say exactly what it promises, and test the promise. About an hour
-# with the exercises.
+# After this lesson you can write such a Function, say exactly what it promises, and test the promise.
+#
+# **Time** about an hour. **Before this:** lessons 01 and 02.
 
 # %%
 import torch
@@ -353,7 +354,8 @@ left.plot([-2.2, 0], [-1, -1], color=COLORS[0], linewidth=3, label="sign")
 left.plot([0, 2.2], [1, 1], color=COLORS[0], linewidth=3)
 left.set(title="Value", xlabel="h")
 left.legend(loc="upper left")
-right.plot([-2.2, -1, -1, 1, 1, 2.2], [0, 0, 1, 1, 0, 0], "--", color=COLORS[2], linewidth=2, label="hardtanh")
+window = [-2.2, -1, -1, 1, 1, 2.2], [0, 0, 1, 1, 0, 0]
+right.plot(*window, "--", color=COLORS[2], linewidth=2, label="hardtanh")
 right.plot([-2.2, 2.2], [0, 0], color=COLORS[0], linewidth=3, zorder=0, label="sign")
 right.set(title="Slope", xlabel="h", ylim=(-0.2, 1.6), yticks=[0, 1])
 fig.show()

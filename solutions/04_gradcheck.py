@@ -21,7 +21,8 @@
 # By now you have written a dozen backwards, and each time a check told you whether it was right. Outside this course
 # there is no such check. In this lesson you build one, learn to feed it well, and learn where it is blind.
 #
-# About 75 minutes with the exercises; the second half (from *What gradcheck cannot see*) makes a good second sitting.
+# **Time** about 75 minutes; the second half (from *What gradcheck cannot see*) makes a good second sitting.
+# **Before this:** lessons 01 to 03.
 
 # %%
 import torch
@@ -1021,7 +1022,11 @@ grade("fix_norm", FixedNorm)
 # Good: the declared gradient is not the slope of the forward. What is tested is that the VJP equals the declared one.
 #
 # </details>
-#
+
+# %%
+progress()
+
+# %% [markdown]
 # ## Further reading
 #
 # - [Gradcheck mechanics](https://docs.pytorch.org/docs/stable/notes/gradcheck.html): how PyTorch's own check works, its fast

@@ -23,7 +23,7 @@ def upstream_linearity(bench: Bench) -> None:
     """Catches an upstream gradient used non-linearly: clamped, squared, by its sign or norm. gradcheck
     sends only unit vectors and accepts those. Cannot see a wrong formula that is linear in g."""
     args = bench.generic()
-    g, h = bench.upstream(args, "g", scale=1.0), bench.upstream(args, "h", scale=50.0)
+    g, h = _of_many_sizes(bench, bench.upstream(args, "g")), _of_many_sizes(bench, bench.upstream(args, "h"))
     mixed: Grads = tuple(None if a is None or b is None else b - 3.0 * a for a, b in zip(g, h, strict=True))
     parts = [_delivered(bench, args, u, "a random upstream gradient") for u in (g, h, mixed)]
     for index, (a, b, both) in enumerate(zip(*parts, strict=True)):
@@ -36,9 +36,15 @@ def upstream_linearity(bench: Bench) -> None:
                 f"backward is not linear in the upstream gradient{which}: for h - 3g it is not what it gave "
                 f"for h minus three "
                 f"times what it gave for g: {problem}.",
-                cause="the backward clamps, squares, normalises or takes the sign of grad_output.",
+                cause="the backward leaves grad_output out, or clamps, squares, normalises it or takes its sign.",
                 look="every place where grad_output is used: it may only be multiplied by things made from the inputs.",
             )
+
+
+def _of_many_sizes(bench: Bench, upstream: Grads) -> Grads:
+    """The upstream gradients with each element scaled by a power of ten from -6 to 6."""
+    draw = bench.draw("sizes")
+    return tuple(None if g is None else g * 10 ** draw.uniform(*g.shape, low=-6, high=6).round() for g in upstream)
 
 
 @check("upstream_untouched", stage="contract", applies=is_differentiable)
