@@ -74,7 +74,8 @@ def _run_one(check: Check, bench: Bench, outcome: Outcome) -> Finding | None:
             check.run(bench)
     except Failed as failed:
         if not patched:
-            again = reproduction(bench.exercise.symbol, check.id, bench.subject.last)
+            exercise = bench.exercise
+            again = reproduction(exercise.symbol, check.id, bench.subject.last, exercise.reference.forward)
             return Finding("runs" if failed.endless else check.id, False, str(failed), again)
     except TimeLimit as limit:
         return Finding(
