@@ -13,10 +13,11 @@ from grader.contract import CHECKS
 from grader.contract.check import Bench, Check, Failed, failure_text
 from grader.errors import IllPosedTest
 from grader.exercise import Exercise, Misconception
-from grader.guard import TimeLimit, one_thread, original_torch
+from grader.guard import FORKED, TimeLimit, one_thread, original_torch
 from grader.report import Finding, Report
 from grader.reproduction import reproduction
-from grader.subject import ENDLESS, GONE, Failure, Probe, Subject
+from grader.subject import ENDLESS, GONE, Failure, Observation, Probe, Subject
+from grader.warm import warm
 
 __all__ = ["PUBLIC_SEED", "checks_of", "judge", "run_checks"]
 
@@ -56,6 +57,9 @@ def run_checks(exercise: Exercise, subject: Subject, seed: int) -> Outcome:
     outcome.started = failure is None or not _unwritten(failure)
     if failure is not None and failure.type in (ENDLESS, GONE):
         outcome.findings.append(Finding("runs", False, failure_text(failure, "an ordinary input")))
+        outcome.complete = False
+        return outcome
+    if outcome.findings:
         outcome.complete = False
         return outcome
     for check in checks_of(exercise):
@@ -103,6 +107,7 @@ def _smoke(exercise: Exercise, subject: Subject, seed: int, outcome: Outcome) ->
     """One ordinary call, for the remarks and to see whether it runs at all."""
     bench = Bench(exercise, subject, seed, "smoke")
     args = bench.generic()
+    seen: Observation | None = None
     try:
         with subject.watched(SECONDS_PER_CHECK):
             if exercise.kind == "plain":
@@ -110,7 +115,12 @@ def _smoke(exercise: Exercise, subject: Subject, seed: int, outcome: Outcome) ->
             else:
                 seen = subject.observe(Probe(args, upstream=(bench.upstream(args),)))
     except TimeLimit as limit:
+        if seen is not None and seen.failure is not None:
+            return seen.failure
         return Failure("call" if exercise.kind == "plain" else "forward", ENDLESS, str(limit))
+    if FORKED in seen.facts.state_changes:
+        text = "Your code made a copy of its own process (os.fork); the copy was ended, and nothing else was judged."
+        outcome.findings.append(Finding("runs", False, text))
     if seen.facts.printed:
         outcome.remarks.append("Your code prints; the output is not shown while checking.")
     outcome.remarks += [f"A warning was raised: {w}" for w in seen.facts.warnings[:1]]
@@ -174,6 +184,8 @@ def judge(exercise: Exercise, subject: Subject, seed: int = PUBLIC_SEED, *, diag
 
     How to repeat a failure is told for the public seed only: the numbers of other seeds are secret.
     """
+    if exercise.kind == "function":
+        warm()
     with one_thread(), original_torch(), _same_random_numbers(seed):
         outcome = run_checks(exercise, subject, seed)
         passed = not outcome.failed and outcome.complete

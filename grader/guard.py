@@ -15,6 +15,7 @@ import random
 import signal
 import sys
 import threading
+import time
 import traceback
 import warnings
 from collections.abc import Callable, Iterator
@@ -30,6 +31,7 @@ import torch.utils._device
 from grader.subject import ENDLESS, Failure
 
 __all__ = [
+    "FORKED",
     "Seen",
     "TimeLimit",
     "describe",
@@ -59,6 +61,7 @@ class Seen:
     state_changes: tuple[str, ...] = ()
 
 
+FORKED = "how many processes there are (os.fork)"
 _STATE: dict[str, tuple[Callable[[], Any], Callable[[Any], Any]]] = {
     "the default dtype": (torch.get_default_dtype, torch.set_default_dtype),
     "the gradient mode": (torch.is_grad_enabled, torch._C._set_grad_enabled),
@@ -70,7 +73,7 @@ _STATE: dict[str, tuple[Callable[[], Any], Callable[[Any], Any]]] = {
     ),
     "anomaly detection": (torch.is_anomaly_enabled, torch.set_anomaly_enabled),
     "the default device": (lambda: torch.utils._device.CURRENT_DEVICE, torch.set_default_device),
-    "how many processes there are (os.fork)": (lambda: _forks, lambda _: None),
+    FORKED: (lambda: _forks, lambda _: None),
 }
 _PATCHABLE = (
     torch,
@@ -226,26 +229,36 @@ def time_limit(seconds: float | None, *, of: float | None = None) -> Iterator[No
         yield
         return
 
-    armed = True
+    armed, rang = True, False
+    limit = f"no answer after {of or seconds:g} s"
 
     def ring(_number: int, _frame: FrameType | None) -> None:
+        nonlocal rang
         if armed:
-            raise TimeLimit(f"no answer after {of or seconds:g} s")
+            rang = True
+            raise TimeLimit(limit)
 
     alarms = (
         (signal.SIGPROF, signal.ITIMER_PROF, seconds),
         (signal.SIGALRM, signal.ITIMER_REAL, 3 * seconds),
     )
-    previous = [signal.signal(number, ring) for number, _, _ in alarms]
-    for _, timer, after in alarms:
-        signal.setitimer(timer, after, 1.0)  # again and again, for code that catches everything
+    start = time.process_time(), time.monotonic()
+    handlers = [signal.signal(number, ring) for number, _, _ in alarms]
+    # again and again, for code that catches everything
+    timers = [signal.setitimer(timer, after, 1.0) for _, timer, after in alarms]
     try:
         yield
     finally:
         armed = False
-        for (number, timer, _), handler in zip(alarms, previous, strict=True):
+        spent = time.process_time() - start[0], time.monotonic() - start[1]
+        for (number, timer, _), handler in zip(alarms, handlers, strict=True):
             signal.setitimer(timer, 0)
             signal.signal(number, handler)
+        for (_, timer, _), (left, every), gone in zip(alarms, timers, spent, strict=True):
+            if left:  # somebody else's alarm, which goes on where it was interrupted
+                signal.setitimer(timer, max(left - gone, 0.001), every)
+    if rang:  # and the code caught it
+        raise TimeLimit(limit)
 
 
 @contextlib.contextmanager

@@ -15,12 +15,17 @@ import importlib
 import sys
 import warnings
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 
 __all__ = ["warm", "warm_when_idle"]
 
 
+@lru_cache(maxsize=1)
 def warm() -> None:
-    """Load, in this process and now, everything that a check imports on its way."""
+    """Load, in this process and now, everything that a check imports on its way; once.
+
+    Every judgement begins so: a time limit that ended an import half-way would leave torch broken for good.
+    """
     for step in _steps():
         _quietly(step)
 

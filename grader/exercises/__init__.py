@@ -23,7 +23,7 @@ def catalogue() -> dict[str, Exercise]:
 
 def get(id: str) -> Exercise:
     """The exercise with this id; a GraderError names the nearest ids where there is none."""
-    found = catalogue().get(id)
+    found = catalogue().get(id) if isinstance(id, str) else None
     if found is None:
         near = difflib.get_close_matches(str(id), catalogue(), n=3) or list(catalogue())[:3]
         raise GraderError(

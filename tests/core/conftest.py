@@ -12,8 +12,6 @@ import torch
 from torch import Tensor
 from torch.autograd import Function
 
-from grader import battery
-
 
 class RightReLU(Function):
     @staticmethod
@@ -37,12 +35,6 @@ def own_journal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def right_relu() -> type[Function]:
     return RightReLU
-
-
-@pytest.fixture
-def short_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Endless loops are ended soon; a right answer's checks take a few milliseconds each."""
-    monkeypatch.setattr(battery, "SECONDS_PER_CHECK", 0.5)
 
 
 def global_state() -> dict[str, Any]:

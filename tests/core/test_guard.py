@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import random
 import signal
@@ -179,6 +180,13 @@ def test_code_that_catches_everything_is_rung_again() -> None:
     assert len(caught) == 2
 
 
+def test_a_limit_that_was_caught_counts_all_the_same() -> None:
+    with pytest.raises(TimeLimit), time_limit(0.1):  # noqa: SIM117
+        with contextlib.suppress(BaseException):
+            while True:
+                pass
+
+
 def test_handlers_and_timers_are_put_back() -> None:
     rung = []
     before = signal.signal(signal.SIGALRM, lambda *_: rung.append(1))
@@ -186,11 +194,18 @@ def test_handlers_and_timers_are_put_back() -> None:
         with time_limit(5.0):
             assert signal.getitimer(signal.ITIMER_PROF)[0] > 0
         assert signal.getitimer(signal.ITIMER_PROF) == (0.0, 0.0)
-        assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
         signal.raise_signal(signal.SIGALRM)
         assert rung == [1]
     finally:
         signal.signal(signal.SIGALRM, before)
+
+
+def test_a_limit_within_a_limit_leaves_the_outer_one_running() -> None:
+    with pytest.raises(TimeLimit, match=r"0\.3 s"), time_limit(0.3):
+        with time_limit(5.0):
+            pass
+        while True:
+            pass
 
 
 def test_no_limit_off_the_main_thread() -> None:

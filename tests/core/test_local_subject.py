@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 from torch.autograd import Function
 
+from grader.guard import TimeLimit, time_limit
 from grader.local import LocalSubject, laid_out
 from grader.subject import ENDLESS, NOT_A_TENSOR, Layout, Observation, Probe, edited
 
@@ -441,16 +442,15 @@ def test_an_exception_whose_text_cannot_be_read() -> None:
 
 
 def test_a_time_limit_is_a_failure_of_its_own() -> None:
-    from grader.guard import time_limit
-
     def forward(ctx: Any, x: Tensor) -> Tensor:
         while True:
             pass
 
-    with time_limit(0.2):
-        failure = observe(from_forward(forward), X).failure
-    assert failure is not None
-    assert failure.type == ENDLESS
+    seen = Observation()
+    with pytest.raises(TimeLimit), time_limit(0.2):
+        seen = observe(from_forward(forward), X)
+    assert seen.failure is not None
+    assert (seen.failure.stage, seen.failure.type) == ("forward", ENDLESS)
 
 
 # ---- plain functions -----------------------------------------------------------------------------------------------
