@@ -11,7 +11,7 @@ __all__ = ["Finding", "Report"]
 _STYLE = (
     ".grader-report{border-left:4px solid var(--gr-tone);padding:.4em .9em;margin:.4em "
     "0;font-family:var(--jp-ui-font-family,system-ui,sans-serif);line-height:1.45;max-width:60em}"
-    ".grader-report.ok{--gr-tone:#2e9e5b}.grader-report.no{--gr-tone:#d9822b}.grader-report.todo{--gr-tone:#7a8599}"
+    ".grader-report.ok{--gr-tone:#2e9e5b}.grader-report.no{--gr-tone:#c8731f}.grader-report.todo{--gr-tone:#7a8599}"
     ".grader-report b.gr-head{color:var(--gr-tone);font-size:1.05em}.grader-report ul{margin:.35em "
     "0;padding-left:1.2em}"
     ".grader-report pre{overflow-x:auto;padding:.4em .6em;background:rgba(128,128,128,.1)}"
@@ -92,7 +92,7 @@ class Report:
             return self.explanations[0]
         if self.passed or not self.started or {f.check for f in self.failed} & _NOT_RUN:
             return ""
-        if "raised an error" in self.failed[0].message:
+        if not self.failed or "raised an error" in self.failed[0].message:
             return ""
         return "No known mistake fits exactly; the findings say what was seen."
 

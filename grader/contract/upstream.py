@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from grader.contract.check import Bench, Failed, check, difference
+from grader.contract.check import Bench, Failed, check, difference, must_reveal
 from grader.contract.values import has_reference, is_differentiable
 from grader.subject import Grads, Probe
 
@@ -24,6 +24,8 @@ def upstream_linearity(bench: Bench) -> None:
     sends only unit vectors and accepts those. Cannot see a wrong formula that is linear in g."""
     args = bench.generic()
     g, h = _of_many_sizes(bench, bench.upstream(args, "g")), _of_many_sizes(bench, bench.upstream(args, "h"))
+    right = bench.right_grads(args, g)
+    must_reveal(any(d is not None and bool((d != 0).any()) for d in right), "every expected gradient is zero")
     mixed: Grads = tuple(None if a is None or b is None else b - 3.0 * a for a, b in zip(g, h, strict=True))
     parts = [_delivered(bench, args, u, "a random upstream gradient") for u in (g, h, mixed)]
     for index, (a, b, both) in enumerate(zip(*parts, strict=True)):
