@@ -79,6 +79,8 @@ class Outcome:
         return cls(**{**found, "status": Status(found["status"]), "exercises": exercises})
 
 
+UNJUDGED = "runs"  # the one finding of a report that could not be made
+
 WORDS = {
     "KernelDied": "its code ended the whole Python process",
     "CellTimeoutError": "its test did not finish in time",
@@ -107,8 +109,14 @@ def _result(name: str, cell: NotebookNode, points: float, master: Master) -> Exe
     earned = 0.0 if error else (score(cell) or 0.0)
     failed = [str(finding.get("check")) for finding in _failed(told)]
     diagnosis = [str(d) for d in _list(told, "diagnosis")]
-    why = _in_words(error) or ("" if diagnosis else _unwritten(told))
+    why = _in_words(error) or _unjudged(told) or ("" if diagnosis else _unwritten(told))
     return ExerciseResult(exercise, earned, points, earned >= points, diagnosis, failed, why)
+
+
+def _unjudged(told: dict[str, Any]) -> str:
+    """Says so when the battery itself gave up: a class that raises on sight, or a fault of ours."""
+    found = [str(finding.get("message")) for finding in _failed(told) if finding.get("check") == UNJUDGED]
+    return f"{WORDS[NO_RESULT]}: {found[0]}" if found else ""
 
 
 def _unwritten(told: dict[str, Any]) -> str:

@@ -140,3 +140,16 @@ def test_a_failure_of_the_grader_is_no_zero_of_the_student(run: Callable[..., No
     assert "the grader itself failed (GraderError: there is no exercise" in reason
     status, _, results = from_executed(run(double=ours, timeout=60), master)
     assert (status, results[0].problem, results[0].points) == (Status.GRADED, "AssertionError: ", 0.0)
+
+
+def test_a_verdict_that_could_not_be_made_asks_for_a_look(run: Callable[..., NotebookNode], master: Master) -> None:
+    nb = run(timeout=60)
+    for out in nb.cells[4].outputs:
+        for record in out.get("data", {}).values():
+            if isinstance(record, dict):
+                record.update(points=0.0, findings=[{"check": "runs", "passed": False, "message": "could not"}])
+    status, reason, results = from_executed(nb, master)
+    assert status == Status.LOOK
+    assert "could not" in reason
+    assert results[0].doubtful
+    assert not results[1].doubtful
