@@ -12,7 +12,7 @@ from pathlib import Path
 
 from grader.errors import GraderError
 
-__all__ = ["PACKAGE", "STUDENT_SIDE", "SYSTEM", "python_paths", "without"]
+__all__ = ["PACKAGE", "STUDENT_SIDE", "SYSTEM", "SYSTEM_FILES", "python_paths", "without"]
 
 PACKAGE = Path(__file__).resolve().parent.parent
 # What a process that runs student code imports of this package; a test starts Python in the sandbox and imports all.

@@ -6,9 +6,11 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 
@@ -85,7 +87,8 @@ def started(level: Level, mark: str) -> Iterator[subprocess.Popen[str]]:
 
 
 @pytest.fixture(params=["bubblewrap", "bubblewrap-no-namespaces", "landlock-namespaces", "landlock"])
-def level(request: pytest.FixtureRequest) -> Level:
+def level(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Level:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))  # a keeper that is killed outright removes no folder
     assert request.param in LEVELS
     return level_for(request.param, "me")
 
