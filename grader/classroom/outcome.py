@@ -79,7 +79,7 @@ class Outcome:
         return cls(**{**found, "status": Status(found["status"]), "exercises": exercises})
 
 
-UNJUDGED = "runs"  # the one finding of a report that could not be made
+UNJUDGED = "could not be judged"  # what the one finding of a report says that could not be made
 
 WORDS = {
     "KernelDied": "its code ended the whole Python process",
@@ -115,8 +115,8 @@ def _result(name: str, cell: NotebookNode, points: float, master: Master) -> Exe
 
 def _unjudged(told: dict[str, Any]) -> str:
     """Says so when the battery itself gave up: a class that raises on sight, or a fault of ours."""
-    found = [str(finding.get("message")) for finding in _failed(told) if finding.get("check") == UNJUDGED]
-    return f"{WORDS[NO_RESULT]}: {found[0]}" if found else ""
+    messages = [str(finding.get("message")) for finding in _failed(told)]
+    return next((f"{WORDS[NO_RESULT]}: {text}" for text in messages if UNJUDGED in text), "")
 
 
 def _unwritten(told: dict[str, Any]) -> str:

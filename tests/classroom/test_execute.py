@@ -10,9 +10,11 @@ import pytest
 from nbformat import NotebookNode
 from nbgrader.utils import determine_grade
 
+from grader import checking, exercises
 from grader.classroom.execute import ExecuteLesson
 from grader.classroom.master import Master, grade_id
 from grader.classroom.outcome import Status, from_executed
+from grader.classroom.settle import VERDICT
 
 DOUBLE = "def double(x):\n    return 2 * x\n"
 TRIPLE = "def triple(x):\n    return 3 * x\n"
@@ -142,14 +144,21 @@ def test_a_failure_of_the_grader_is_no_zero_of_the_student(run: Callable[..., No
     assert (status, results[0].problem, results[0].points) == (Status.GRADED, "AssertionError: ", 0.0)
 
 
-def test_a_verdict_that_could_not_be_made_asks_for_a_look(run: Callable[..., NotebookNode], master: Master) -> None:
+def test_a_verdict_that_could_not_be_made_asks_for_a_look(
+    run: Callable[..., NotebookNode], master: Master, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With the real battery's own words for it: a fault of ours must not pass for a wrong answer."""
+
+    def broken(*_: object, **__: object) -> None:
+        raise ValueError("a fault of ours")
+
+    monkeypatch.setattr(checking, "judge", broken)
+    told = checking.verdict(exercises.get("vjp_square"), lambda g, x: g, 0).to_dict()
     nb = run(timeout=60)
     for out in nb.cells[4].outputs:
-        for record in out.get("data", {}).values():
-            if isinstance(record, dict):
-                record.update(points=0.0, findings=[{"check": "runs", "passed": False, "message": "could not"}])
+        if VERDICT in out.get("data", {}):
+            out.data[VERDICT] = told
     status, reason, results = from_executed(nb, master)
     assert status == Status.LOOK
-    assert "could not" in reason
-    assert results[0].doubtful
-    assert not results[1].doubtful
+    assert "could not be judged: ValueError" in reason
+    assert [result.doubtful for result in results] == [True, False]
