@@ -51,7 +51,7 @@ def global_state() -> dict[str, Any]:
         "seed": torch.initial_seed(),
         "numbers": torch.get_rng_state().tolist(),
         "python": random.getstate(),
-        "numpy": np.random.get_state()[1].tolist(),  # type: ignore[union-attr,index]
+        "numpy": np.random.get_state()[1].tolist(),  # type: ignore[index]
         "threads": torch.get_num_threads(),
         "deterministic": torch.are_deterministic_algorithms_enabled(),
         "anomaly": torch.is_anomaly_enabled(),

@@ -35,7 +35,9 @@ def right_backward(ctx: Any, g: Tensor) -> Any:
     return g * (x > 0)
 
 
-def relu(forward: Forward = right_forward, backward: Callable[..., Any] = right_backward, **more: Any) -> type[Function]:
+def relu(
+    forward: Forward = right_forward, backward: Callable[..., Any] = right_backward, **more: Any
+) -> type[Function]:
     """A Function like MyReLU with its own forward or backward."""
     members = {"forward": staticmethod(forward), "backward": staticmethod(backward), **more}
     return type("MyReLU", (Function,), members)
@@ -68,7 +70,7 @@ def loop_that_catches_everything() -> None:
     for _ in range(2):
         try:
             loop()
-        except BaseException:  # noqa: S110
+        except BaseException:
             pass
 
 
@@ -78,6 +80,16 @@ def raise_it(error: BaseException) -> None:
 
 def fake(*_: Any, **__: Any) -> Any:
     return True
+
+
+def after_patching(space: Any, name: str, backward: Callable[..., Any] = right_backward) -> type[Function]:
+    """A ReLU whose backward first replaces one of torch's functions."""
+
+    def patching(ctx: Any, g: Tensor) -> Any:
+        setattr(space, name, fake)
+        return backward(ctx, g)
+
+    return relu(backward=patching)
 
 
 class InstanceMethods(Function):
@@ -105,7 +117,7 @@ class Module(nn.Module):
 class CallsItself(Function):
     @staticmethod
     def forward(ctx: Any, x: Tensor) -> Any:
-        return CallsItself.apply(x)
+        return CallsItself.apply(x)  # type: ignore[no-untyped-call]
 
     @staticmethod
     def backward(ctx: Any, g: Tensor) -> Any:
@@ -128,7 +140,7 @@ class Weird(Tensor):
     def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         if func.__name__ in {"isclose", "__eq__", "eq", "detach"}:
             raise KeyError("weird")
-        return super().__torch_function__(func, types, args, kwargs or {})
+        return super().__torch_function__(func, types, args, kwargs or {})  # type: ignore[no-untyped-call]
 
 
 NOT_THE_KIND: dict[str, tuple[Any, str]] = {
@@ -171,7 +183,11 @@ WRONG: dict[str, tuple[Any, str, str]] = {
     ),
     "a view of the input": (relu(lambda ctx, x: right_forward(ctx, x) * 0 + x.view_as(x)), "forward", "instead of 0"),
     "the input itself": (relu(lambda ctx, x: x), "forward", "the output is wrong"),
-    "a Python number": (relu(lambda ctx, x: 3.0), "forward", "For an ordinary input forward returned a float, not a tensor"),
+    "a Python number": (
+        relu(lambda ctx, x: 3.0),
+        "forward",
+        "For an ordinary input forward returned a float, not a tensor",
+    ),
     "nothing from forward": (relu(lambda ctx, x: None), "forward", "forward returned a NoneType, not a tensor"),
     "a list from forward": (relu(lambda ctx, x: [right_forward(ctx, x)]), "forward", "forward returned a list"),
     "two outputs": (relu(lambda ctx, x: (right_forward(ctx, x), x.clone())), "forward", "forward gave 2 outputs"),
@@ -211,7 +227,11 @@ WRONG: dict[str, tuple[Any, str, str]] = {
         "no_side_effects",
         "The call changed the default dtype",
     ),
-    "default device": (before_forward(lambda: torch.set_default_device("meta")), "no_side_effects", "the default device"),
+    "default device": (
+        before_forward(lambda: torch.set_default_device("meta")),
+        "no_side_effects",
+        "the default device",
+    ),
     "gradient mode": (before_backward(lambda: torch.set_grad_enabled(False)), "second_order", "silently wrong"),
     "seed": (before_backward(lambda: torch.manual_seed(0)), "no_side_effects", "the random seed"),
     "threads": (before_backward(lambda: torch.set_num_threads(3)), "no_side_effects", "the number of threads"),
@@ -227,17 +247,17 @@ WRONG: dict[str, tuple[Any, str, str]] = {
     ),
     "fork": (before_forward(lambda: os.fork()), "runs", "Your code made a copy of its own process"),
     "patched function": (
-        relu(backward=lambda ctx, g: setattr(torch, "isclose", fake) or g),
+        after_patching(torch, "isclose", lambda ctx, g: g),
         "torch_untouched",
         "The code replaced torch.isclose",
     ),
     "patched method": (
-        relu(backward=lambda ctx, g: setattr(Tensor, "equal", fake) or g),
+        after_patching(Tensor, "equal", lambda ctx, g: g),
         "torch_untouched",
         "The code replaced Tensor.equal",
     ),
     "patched gradcheck": (
-        relu(backward=lambda ctx, g: setattr(torch.autograd, "gradcheck", fake) or right_backward(ctx, g)),
+        after_patching(torch.autograd, "gradcheck"),
         "torch_untouched",
         "The code replaced torch.autograd.gradcheck",
     ),
@@ -270,9 +290,7 @@ def findings(report: Report) -> str:
 
 
 @pytest.fixture(autouse=True)
-def nothing_left_behind(
-    untouched: None, right_relu: type[Function], capfd: pytest.CaptureFixture[str]
-) -> Any:
+def nothing_left_behind(untouched: None, right_relu: type[Function], capfd: pytest.CaptureFixture[str]) -> Any:
     yield
     assert check("relu", right_relu).passed, "the next check is affected"
     assert capfd.readouterr() == ("", ""), "something was written"

@@ -118,7 +118,8 @@ def fake(*_: Any, **__: Any) -> bool:
 def torch_functions() -> Iterator[dict[str, Any]]:
     kept = {"isclose": torch.isclose, "gradcheck": torch.autograd.gradcheck, "equal": torch.Tensor.equal}
     yield kept
-    torch.isclose, torch.autograd.gradcheck = kept["isclose"], kept["gradcheck"]
+    for space, name in ((torch, "isclose"), (torch.autograd, "gradcheck")):
+        setattr(space, name, kept[name])
     if "equal" in vars(torch.Tensor):  # it is inherited
         del torch.Tensor.equal
 
@@ -127,7 +128,7 @@ def test_replaced_functions_are_named_and_put_back(torch_functions: dict[str, An
     with torch_unpatched() as changed:
         torch.isclose = fake  # type: ignore[assignment]
         torch.autograd.gradcheck = fake
-        torch.Tensor.equal = fake  # type: ignore[method-assign,assignment]
+        torch.Tensor.equal = fake  # type: ignore[method-assign]
         del torch.nn.functional.relu
     assert changed == ["torch.isclose", "torch.autograd.gradcheck", "torch.nn.functional.relu", "Tensor.equal"]
     assert torch.isclose is torch_functions["isclose"]
@@ -139,18 +140,23 @@ def test_replaced_functions_are_named_and_put_back(torch_functions: dict[str, An
 def test_what_torch_itself_loads_late_is_left_alone() -> None:
     with torch_unpatched() as changed:
         x = torch.ones(2, device="meta", requires_grad=True)
-        x.clamp(min=0).sum().backward()
+        torch.autograd.grad(x.clamp(min=0).sum(), x)
     assert changed == []
 
 
 def test_a_notebooks_own_patch_does_not_judge(torch_functions: dict[str, Any]) -> None:
     torch.isclose = fake  # type: ignore[assignment]
-    torch.Tensor.equal = fake  # type: ignore[method-assign,assignment]
+    torch.Tensor.equal = fake  # type: ignore[method-assign]
     with original_torch():
         assert torch.isclose is torch_functions["isclose"]
         assert torch.Tensor.equal is torch_functions["equal"]
-    assert torch.isclose is fake  # type: ignore[comparison-overlap]
-    assert torch.Tensor.equal is fake  # type: ignore[comparison-overlap]
+    assert torch.isclose is fake
+    assert torch.Tensor.equal is fake
+
+
+def loop() -> None:
+    while True:
+        pass
 
 
 # ---- limits --------------------------------------------------------------------------------------------------------
@@ -158,8 +164,7 @@ def test_a_notebooks_own_patch_does_not_judge(torch_functions: dict[str, Any]) -
 
 def test_a_loop_ends_by_processor_time() -> None:
     with pytest.raises(TimeLimit, match=r"no answer after 0\.2 s"), time_limit(0.2):
-        while True:
-            pass
+        loop()
 
 
 def test_a_wait_ends_by_the_clock() -> None:
@@ -169,22 +174,22 @@ def test_a_wait_ends_by_the_clock() -> None:
 
 def test_code_that_catches_everything_is_rung_again() -> None:
     caught = []
+
+    def stubborn() -> None:
+        try:
+            loop()
+        except BaseException as error:
+            caught.append(error)
+        loop()
+
     with pytest.raises(TimeLimit), time_limit(0.1):
-        for _ in range(2):
-            try:
-                time.sleep(100)
-            except BaseException as error:
-                caught.append(error)
-                if len(caught) == 2:
-                    raise
-    assert len(caught) == 2
+        stubborn()
+    assert len(caught) == 1
 
 
 def test_a_limit_that_was_caught_counts_all_the_same() -> None:
-    with pytest.raises(TimeLimit), time_limit(0.1):  # noqa: SIM117
-        with contextlib.suppress(BaseException):
-            while True:
-                pass
+    with pytest.raises(TimeLimit), time_limit(0.1), contextlib.suppress(BaseException):
+        loop()
 
 
 def test_handlers_and_timers_are_put_back() -> None:
@@ -201,11 +206,13 @@ def test_handlers_and_timers_are_put_back() -> None:
 
 
 def test_a_limit_within_a_limit_leaves_the_outer_one_running() -> None:
-    with pytest.raises(TimeLimit, match=r"0\.3 s"), time_limit(0.3):
+    def limited_and_not() -> None:
         with time_limit(5.0):
             pass
-        while True:
-            pass
+        loop()
+
+    with pytest.raises(TimeLimit, match=r"0\.3 s"), time_limit(0.3):
+        limited_and_not()
 
 
 def test_no_limit_off_the_main_thread() -> None:
@@ -265,16 +272,14 @@ def test_one_thread_puts_the_number_back() -> None:
 
 
 def test_the_line_named_is_the_students_not_torchs() -> None:
-    try:
+    with pytest.raises(RuntimeError) as caught:
         torch.ones(2) @ torch.ones(3)
-    except RuntimeError as error:
-        failure = describe(error, "forward")
+    failure = describe(caught.value, "forward")
     assert failure.line.endswith("torch.ones(2) @ torch.ones(3)")
     assert failure.line.startswith("line ")
 
 
 def test_a_line_without_source_still_has_its_number() -> None:
-    try:
+    with pytest.raises(ZeroDivisionError) as caught:
         exec(compile("\n\n1 / 0", "<no file>", "exec"), {})
-    except ZeroDivisionError as error:
-        assert describe(error, "call").line == "line 3"
+    assert describe(caught.value, "call").line == "line 3"

@@ -54,7 +54,9 @@ def test_points_come_back_and_the_report_is_printed(
 
 @pytest.mark.parametrize("thing", [None, 3, Identity, raising, object(), torch.relu, Identity.apply], ids=repr)
 @pytest.mark.parametrize("id", ["relu", "vjp_square"])
-def test_whatever_it_gets_is_a_number_within_the_points(id: str, thing: Any, capsys: pytest.CaptureFixture[str]) -> None:
+def test_whatever_it_gets_is_a_number_within_the_points(
+    id: str, thing: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
     points = grade(id, thing)
     assert type(points) is float
     assert 0 <= points < get(id).points
@@ -64,7 +66,9 @@ def test_whatever_it_gets_is_a_number_within_the_points(id: str, thing: Any, cap
     assert err == ""
 
 
-def test_how_to_repeat_a_failure_stays_secret(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_how_to_repeat_a_failure_stays_secret(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("GRADER_CLASS_SECRET", "a secret")
     grade("relu", Identity)
     assert "run:" not in capsys.readouterr().out

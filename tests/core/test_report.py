@@ -113,7 +113,9 @@ def test_html_of_an_unwritten_exercise_shows_no_findings() -> None:
     assert "Stuck?" not in page.text
 
 
-@pytest.mark.parametrize("where", ["exercise", "title", "check", "message", "explanation", "unjudged", "remark", "again"])
+@pytest.mark.parametrize(
+    "where", ["exercise", "title", "check", "message", "explanation", "unjudged", "remark", "again"]
+)
 def test_students_text_is_escaped(where: str) -> None:
     def at(place: str, otherwise: str) -> str:
         return EVIL if where == place else otherwise
