@@ -7,6 +7,8 @@ import gc
 import sys
 import weakref
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from types import FrameType, FunctionType, ModuleType
 from typing import Any, Literal
 
 import torch
@@ -64,11 +66,13 @@ class LocalSubject:
         facts.printed, facts.warnings, facts.state_changes = side.printed, side.warnings, side.state_changes
         return seen
 
-    def call(self, args: Args, layout: Layout = "contiguous") -> Observation:
+    def call(self, args: Args, layout: Layout = "contiguous", before: Args | None = None) -> Observation:
         seen = Observation()
-        given = tuple(_own(a, layout) for a in args)
+        given = tuple(_own(a, layout) for a in (args if before is None else before))
+        if before is not None:
+            self._call_and_edit(given, args)
         tensors = list(_tensors_in(given))
-        before = [(t.detach().clone(), t.requires_grad) for t in tensors]
+        old = [(t.detach().clone(), t.requires_grad) for t in tensors]
         with guarded() as side, _gradcheck_counted(seen.facts):
             try:
                 value = self._call(self.target, given)
@@ -76,12 +80,20 @@ class LocalSubject:
                 seen.outputs = (value,) if seen.single else value
             except (Exception, SystemExit, TimeLimit) as error:
                 seen.failure = describe(error, "call")
-        facts, pairs = seen.facts, list(zip(tensors, before, strict=True))
-        facts.inputs_edited = any(not same_tensor(t, old) for t, (old, _) in pairs)
+        facts, pairs = seen.facts, list(zip(tensors, old, strict=True))
+        facts.inputs_edited = any(not same_tensor(t, value) for t, (value, _) in pairs)
         facts.requires_grad_changed = any(t.requires_grad != needed for t, (_, needed) in pairs)
         facts.leaf_grad_touched = any(t.is_leaf and t.grad is not None for t in tensors)
         facts.printed, facts.warnings, facts.state_changes = side.printed, side.warnings, side.state_changes
         return seen
+
+    def _call_and_edit(self, given: Args, args: Args) -> None:
+        """A first call on these tensors, then the values of `args` in the same tensors."""
+        with guarded(), contextlib.suppress(Exception, SystemExit):
+            self._call(self.target, given)
+        with torch.no_grad():
+            for mine, new in zip(_tensors_in(given), _tensors_in(args), strict=True):
+                mine.copy_(new)
 
     @contextlib.contextmanager
     def watched(self, seconds: float) -> Iterator[list[str]]:
@@ -121,6 +133,9 @@ class _Stop(Exception):
 class _Run:
     """One probe being run: forward, what happens meanwhile, backward passes, second order."""
 
+    leaves: list[Any]
+    given: list[Any]
+
     def __init__(self, subject: LocalSubject, probe: Probe, seen: Observation) -> None:
         self.subject, self.probe, self.seen = subject, probe, seen
 
@@ -132,16 +147,28 @@ class _Run:
             with _stage(self.seen, "forward"):
                 self.seen.facts.freed = self.subject.freed(self.probe.args)
             return
-        self._make_inputs()
+        if self.probe.before is None:
+            self._make_inputs()
+        else:
+            self._edit_after_a_run(self.probe.before)
         self._forward()
         self._meanwhile()
         for upstream in self.probe.upstream:
             self._backward(upstream)
-        self.seen.facts.leaf_grad_touched = any(
-            isinstance(a, Tensor) and a.grad is not None for a in self.leaves
-        )
+        self.seen.facts.leaf_grad_touched = any(isinstance(a, Tensor) and a.grad is not None for a in self.leaves)
         if self.probe.second is not None:
             self._second_order()
+
+    def _edit_after_a_run(self, before: Args) -> None:
+        """A whole run on other values, then those of the probe in the same tensors."""
+        first = _Run(self.subject, replace(self.probe, args=before, before=None, leaf=True), Observation())
+        first.go()
+        with torch.no_grad():
+            for mine, new in zip(_tensors_in(first.leaves), _tensors_in(self.probe.args), strict=True):
+                mine.copy_(new)
+        self.subject.trace.reset()
+        self.leaves = self.given = first.leaves
+        self.before = [a.detach().clone() if isinstance(a, Tensor) else None for a in self.given]
 
     def _make_inputs(self) -> None:
         probe = self.probe
@@ -151,9 +178,7 @@ class _Run:
         if probe.leaf:
             self.given = list(self.leaves)
         else:
-            self.given = [
-                laid_out(a, probe.input_layout) if isinstance(a, Tensor) else a for a in self.leaves
-            ]
+            self.given = [laid_out(a, probe.input_layout) if isinstance(a, Tensor) else a for a in self.leaves]
         self.before = [a.detach().clone() if isinstance(a, Tensor) else None for a in self.given]
 
     def _call(self, args: list[Any]) -> Any:
@@ -177,9 +202,7 @@ class _Run:
         if self.subject.is_function:
             _note_saved(facts, self.outputs, self.given)
         if seen.not_tensors:
-            seen.failure = Failure(
-                "forward", NOT_A_TENSOR, f"forward returned a {seen.not_tensors[0]}, not a tensor"
-            )
+            seen.failure = Failure("forward", NOT_A_TENSOR, f"forward returned a {seen.not_tensors[0]}, not a tensor")
             raise _Stop
 
     def _meanwhile(self) -> None:
@@ -190,7 +213,16 @@ class _Run:
             _edit([o for o in self.outputs if is_floating(o)])
         elif what == "other_call":
             with _stage(self.seen, "forward"):
-                self.kept_alive = self._call([_leaf(a, True) for a in self.probe.other or ()])
+                self.kept_alive = self._call(self._other_arguments())
+
+    def _other_arguments(self) -> list[Any]:
+        """The arguments of the other call; a tensor equal to one of this call is that very tensor."""
+        mine = [a for a in self.given if isinstance(a, Tensor)]
+        others = []
+        for a in self.probe.other or ():
+            same = [m for m in mine if isinstance(a, Tensor) and same_tensor(a, m.detach())]
+            others.append(same[0] if same else _leaf(a, True))
+        return others
 
     def _backward(self, upstream: Grads) -> None:
         wanted = [a for a in self.leaves if isinstance(a, Tensor) and a.requires_grad]
@@ -222,9 +254,7 @@ class _Run:
                 [o for o, _ in pairs], wanted, [g for _, g in pairs], create_graph=True, allow_unused=True
             )
         cotangents = [
-            c
-            for a, c in zip(self.leaves, self.probe.second, strict=True)
-            if isinstance(a, Tensor) and a.requires_grad
+            c for a, c in zip(self.leaves, self.probe.second, strict=True) if isinstance(a, Tensor) and a.requires_grad
         ]
         chosen = [
             (g, c)
@@ -346,9 +376,7 @@ def same_tensor(a: Tensor, b: Tensor) -> bool:
     if a.device.type == "meta":
         return True
     return (
-        a.shape == b.shape
-        and a.dtype == b.dtype
-        and bool(torch.equal(a.detach().nan_to_num(7.25), b.nan_to_num(7.25)))
+        a.shape == b.shape and a.dtype == b.dtype and bool(torch.equal(a.detach().nan_to_num(7.25), b.nan_to_num(7.25)))
     )
 
 
@@ -368,9 +396,7 @@ def _leaf(value: Any, wanted: bool) -> Any:
     if not isinstance(value, Tensor):
         return value
     return (
-        value.detach()
-        .clone(memory_format=torch.contiguous_format)
-        .requires_grad_(wanted and value.is_floating_point())
+        value.detach().clone(memory_format=torch.contiguous_format).requires_grad_(wanted and value.is_floating_point())
     )
 
 
@@ -397,7 +423,7 @@ def _note_saved(facts: Facts, outputs: tuple[Any, ...], given: list[Any]) -> Non
     if not nodes:
         return
     tensors = [t for t in getattr(nodes[0], "saved_tensors", ()) if isinstance(t, Tensor)]
-    tensors += [t for value in getattr(nodes[0], "__dict__", {}).values() for t in _tensors_in(value)]
+    tensors += _tensors_held(getattr(nodes[0], "__dict__", {}))
     storages: dict[int, Tensor] = {}
     for t in tensors:
         storages.setdefault(t.untyped_storage()._cdata, t)
@@ -406,12 +432,29 @@ def _note_saved(facts: Facts, outputs: tuple[Any, ...], given: list[Any]) -> Non
     facts.saved = tuple(sorted(_known_as(t, outputs, given) for t in storages.values()))
 
 
+def _tensors_held(value: Any) -> list[Tensor]:
+    """The tensors reachable from an object: in containers, attributes, closures and partial functions."""
+    found: dict[int, Tensor] = {}
+    seen: set[int] = set()
+    waiting = [value]
+    while waiting and len(seen) < 10_000:
+        item = waiting.pop()
+        if id(item) in seen or isinstance(item, (type, ModuleType, FrameType)):
+            continue
+        seen.add(id(item))
+        if isinstance(item, Tensor):
+            found[id(item)] = item
+        elif isinstance(item, FunctionType):  # its globals are not its own
+            waiting += [item.__closure__, item.__defaults__, item.__kwdefaults__]
+        else:
+            waiting += gc.get_referents(item)
+    return list(found.values())
+
+
 def _known_as(t: Tensor, outputs: tuple[Any, ...], given: list[Any]) -> str:
     """What a saved tensor is, by its values: an input, an output, or a tensor of some dtype."""
     for name, candidates in (("an input", given), ("the output", outputs)):
-        if any(
-            isinstance(c, Tensor) and c.shape == t.shape and same_tensor(t, c.detach()) for c in candidates
-        ):
+        if any(isinstance(c, Tensor) and c.shape == t.shape and same_tensor(t, c.detach()) for c in candidates):
             return name
     return f"a {str(t.dtype).removeprefix('torch.')} tensor of {t.numel()} elements"
 

@@ -16,6 +16,9 @@ from typing import Any, Literal, Protocol
 from torch import Tensor
 
 __all__ = [
+    "ENDLESS",
+    "GONE",
+    "NOT_A_TENSOR",
     "Args",
     "Description",
     "Elsewhere",
@@ -49,6 +52,8 @@ class Probe:
                      from the first element
     leaf             the arguments are leaves of the graph themselves (else copies of leaves, as after another layer)
     meanwhile        between forward and backward: edit the inputs or outputs in place, or make a call with `other`
+    before           the tensors first hold these values and go through a whole run, then the values of `args` are
+                     written into the same tensors in place: only what follows is observed
     shared           each wanted argument x is also used by a sine beside the call: its gradient gains cos(x)
     second           upstream gradients for the returned gradients: asks for the VJP of the VJP
     transform        run the forward under torch.func.vmap over dimension 0 of the arguments with True in `wanted`,
@@ -66,6 +71,7 @@ class Probe:
     leaf: bool = False
     meanwhile: Meanwhile = "nothing"
     other: Args | None = None
+    before: Args | None = None
     shared: bool = False
     second: Grads | None = None
     transform: Transform = "none"
@@ -191,8 +197,10 @@ class Subject(Protocol):
     def claims(self, rule: Literal["vmap", "jvp"]) -> bool:
         """Whether the class says that it has this rule (so that it may be held to it)."""
 
-    def call(self, args: Args, layout: Layout = "contiguous") -> Observation:
+    def call(self, args: Args, layout: Layout = "contiguous", before: Args | None = None) -> Observation:
         """Call a plain function once; outputs hold its value or values.
+
+        With `before` it is called twice on the same tensors, which first hold those values; the second is observed.
 
         It works on copies of the tensors among the arguments and in tuples of them. The facts say whether it changed
         their values (inputs_edited), whether they require grad, or their .grad (leaf_grad_touched).

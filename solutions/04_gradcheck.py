@@ -290,6 +290,8 @@ for name, g in {
 #   contiguous or not, with or without `requires_grad`;
 # - returns the Python bool `True` if every element of every gradient agrees within `atol` with central differences of
 #   step `eps`, else `False`. It does not raise for a wrong gradient;
+# - a gradient of NaN agrees with nothing, so the answer is `False`. Every comparison with NaN is false: mind which way
+#   round you ask;
 # - the caller's tensors are left as they were: values, `requires_grad` and `.grad`;
 # - `torch.autograd.grad` yes, `torch.autograd.gradcheck` no.
 #
@@ -312,7 +314,7 @@ def my_gradcheck(fn, inputs, eps=1e-6, atol=1e-5):
                 up = fn(*[x + step if i == k else x for i, x in enumerate(xs)])
                 down = fn(*[x - step if i == k else x for i, x in enumerate(xs)])
             slope = ((up - down) * g).sum() / (2 * eps)
-            if abs(slope - grad.flatten()[j]) > atol:
+            if not abs(slope - grad.flatten()[j]) <= atol:
                 return False
     return True
     ### END SOLUTION

@@ -9,6 +9,7 @@ __all__ = ["CHECKS"]
 
 CHECKS: tuple[Check, ...] = (
     plain.value,
+    plain.fresh_value,
     values.forward,
     values.forward_at_kinks,
     gradients.differentiable,
@@ -32,6 +33,7 @@ CHECKS: tuple[Check, ...] = (
     context.freed,
     context.backward_twice,
     context.independent_calls,
+    context.fresh_call,
     context.no_side_effects,
     context.shared_input,
     context.own_backward,

@@ -105,9 +105,9 @@ class _Recorder:
         self.last = probe
         return self.subject.observe(probe)
 
-    def call(self, args: Args, layout: Layout = "contiguous") -> Observation:
+    def call(self, args: Args, layout: Layout = "contiguous", before: Args | None = None) -> Observation:
         self.last = args
-        return self.subject.call(args, layout)
+        return self.subject.call(args, layout, before)
 
     def claims(self, rule: Literal["vmap", "jvp"]) -> bool:
         return self.subject.claims(rule)

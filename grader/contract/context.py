@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
-from grader.contract.check import Bench, Failed, check
+from grader.contract.check import Bench, Failed, check, difference
 from grader.contract.values import has_reference, is_differentiable
 from grader.subject import Args, Observation, Probe, edited
 
@@ -93,7 +93,7 @@ def independent_calls(bench: Bench) -> None:
     its own. Sees calls in one thread only."""
     args = bench.generic("one")
     upstream = bench.upstream(args)
-    for other in (bench.generic("two"), *_with_other_numbers(bench, args)):
+    for other in (bench.generic("two"), *_with_other_numbers(bench, args), *_same_tensors_other_numbers(bench, args)):
         seen = bench.observe(
             Probe(args, upstream=(upstream,), meanwhile="other_call", other=other),
             where="a backward after another forward",
@@ -112,6 +112,32 @@ def _with_other_numbers(bench: Bench, args: Args) -> Args:
     mine = [a for a in args if not isinstance(a, Tensor)]
     variants = [s.args for s in bench.exercise.inputs.variants(bench.draw("variants"))]
     return tuple(v for v in variants if [a for a in v if not isinstance(a, Tensor)] != mine)[:2]
+
+
+def _same_tensors_other_numbers(bench: Bench, args: Args) -> tuple[Args, ...]:
+    """The very tensors of `args` with other plain arguments, where a variant offers some that fit in kind."""
+    for variant in _with_other_numbers(bench, args):
+        if [type(a) for a in variant] == [type(a) for a in args]:
+            return (tuple(a if isinstance(a, Tensor) else v for a, v in zip(args, variant, strict=True)),)
+    return ()
+
+
+@check("fresh_call", stage="contract", applies=has_reference)
+def fresh_call(bench: Bench) -> None:
+    """Catches results remembered by object, address or shape: run again on the same tensors after they were edited in
+    place, as an optimizer step does, output and gradient must be those of the new values. Cannot see other state."""
+    args = bench.generic()
+    upstream = bench.upstream(args)
+    earlier = tuple(edited(a) if isinstance(a, Tensor) and a.is_floating_point() else a for a in args)
+    where = "tensors that were edited in place since an earlier call"
+    seen = bench.observe(Probe(args, upstream=(upstream,), before=earlier), where=where)
+    for mine, right in zip(seen.outputs, bench.right_outputs(args), strict=True):
+        problem = difference(mine, right, bench.contract.tolerance)
+        if problem:
+            raise Failed(f"For {where} the output is wrong: {problem}.", cause="an earlier call was remembered.")
+    bench.compare(
+        seen.grads[0], bench.right_grads(args, upstream), where=where, cause="something from an earlier call was kept."
+    )
 
 
 @check("no_side_effects", stage="contract", applies=is_differentiable)
@@ -174,7 +200,11 @@ def has_memory_budget(exercise: Exercise) -> bool:
 def saved_memory(bench: Bench) -> None:
     """Catches more kept for backward than the exercise allows, in saved tensors and ctx attributes. Cannot
     see tensors kept in globals; independent_calls does."""
-    args = bench.generic("budget")
+    for sample in bench.ordinary():  # what is kept may depend on the values: one sample could be a lucky one
+        _within_budget(bench, sample.args)
+
+
+def _within_budget(bench: Bench, args: Args) -> None:
     facts = bench.observe(Probe(args, upstream=(bench.upstream(args),)), where="an ordinary input").facts
     budget = bench.contract.saved_bytes(*args) if bench.contract.saved_bytes else None
     if budget is not None and facts.saved_bytes > budget:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from torch import Tensor
 
 from grader.contract.check import Bench, Failed, check, difference, failed_call
+from grader.subject import edited
 
 if TYPE_CHECKING:
     from grader.exercise import Exercise
@@ -21,7 +22,7 @@ def value(bench: Bench) -> None:
     """Catches a function whose value differs from the reference's on ordinary and edge arguments, in
     value, shape or dtype, also for non-contiguous tensors, and one that changes its arguments. Cannot see
     how the value was found."""
-    for sample in bench.samples():
+    for sample in (*bench.samples(), *bench.exercise.inputs.extreme):
         right = bench.exercise.reference.forward(*sample.args)
         for layout in ("contiguous", "sliced"):
             seen = bench.subject.call(sample.args, layout)
@@ -33,6 +34,25 @@ def value(bench: Bench) -> None:
                 raise Failed(f"For {sample.name} the result is wrong: {problem}.", look="the formula in the exercise.")
             if seen.facts.inputs_edited:
                 raise Failed("Your function changed the tensor it was given; the caller still needs it.")
+
+
+@check("fresh_value", stage="value", applies=is_plain)
+def fresh_value(bench: Bench) -> None:
+    """Catches results remembered by object, address or shape: called again on the same tensors after they were edited in
+    place, the function must see the new values. Cannot see what is remembered elsewhere."""
+    args = bench.generic()
+    if not any(isinstance(a, Tensor) and a.is_floating_point() for a in args):
+        return
+    earlier = tuple(edited(a) if isinstance(a, Tensor) and a.is_floating_point() else a for a in args)
+    seen = bench.subject.call(args, before=earlier)
+    if seen.failure is not None:
+        raise failed_call(seen.failure, "tensors that were edited in place since an earlier call")
+    problem = unlike(seen.value, bench.exercise.reference.forward(*args), bench.contract.tolerance)
+    if problem:
+        raise Failed(
+            f"Called again on the same tensors, edited in place since, the result is wrong: {problem}.",
+            cause="something from the earlier call was remembered.",
+        )
 
 
 def unlike(got: Any, right: Any, tolerance: float) -> str:

@@ -29,6 +29,11 @@ def _check_one(returned: Returned, args: Args, exact_shapes: bool) -> None:
         )
     for index, ((kind, shape, _), arg) in enumerate(zip(returned.items, args, strict=False)):
         if isinstance(arg, Tensor):
+            if kind == "None" and arg.is_floating_point():
+                raise Failed(
+                    f"Argument {index + 1} of forward requires grad, but backward returned None for it.",
+                    look="None says that there is no gradient; a gradient of zero is a tensor.",
+                )
             if exact_shapes and shape is not None and shape != tuple(arg.shape):
                 raise Failed(
                     f"For argument {index + 1} of shape {tuple(arg.shape)} backward returned a gradient of "

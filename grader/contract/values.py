@@ -8,7 +8,7 @@ import torch
 
 from grader.contract.check import Bench, Failed, cast, check, difference, must_reveal, short
 from grader.inputs import Sample
-from grader.subject import Probe
+from grader.subject import Args, Probe
 
 if TYPE_CHECKING:
     from grader.exercise import Exercise
@@ -61,7 +61,7 @@ def forward_at_kinks(bench: Bench) -> None:
     """Catches wrong values exactly at kinks, ties and rounding points: sign(0), round half to even. Says
     nothing of the gradient there."""
     for sample in bench.exercise.inputs.at_kinks:
-        _compare_forward(bench, sample)
+        _compare_forward(bench, sample, tolerance=1e-16)
 
 
 @check("forward_extreme", stage="contract", applies=lambda e: bool(e.inputs.extreme))
@@ -72,6 +72,14 @@ def forward_extreme(bench: Bench) -> None:
         right = bench.right_outputs(sample.args)
         must_reveal(all(bool(torch.isfinite(o).all()) for o in right), "the reference is not finite there")
         _compare_forward(bench, sample)
+        single = cast(sample.args, torch.float32)
+        exact = all(torch.equal(a, b.double()) for a, b in zip(_floats(sample.args), _floats(single), strict=True))
+        if exact and all(bool(torch.isfinite(o).all()) for o in bench.right_outputs(single)):
+            _compare_forward(bench, Sample(f"{sample.name} in float32", single), tolerance=1e-5)
+
+
+def _floats(args: Args) -> list[torch.Tensor]:
+    return [a for a in args if isinstance(a, torch.Tensor) and a.is_floating_point()]
 
 
 @check("forward_nonfinite", stage="contract", applies=lambda e: bool(e.inputs.nonfinite))

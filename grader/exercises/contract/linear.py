@@ -43,6 +43,9 @@ def _variants(draw: Draw) -> Iterable[Sample]:
     yield Sample("a single vector x", _args(draw, sizes=(3, 5)))
     yield Sample("a single vector x and bias=None", (*_args(draw, sizes=(4, 3), bias=False), None))
     # In addition to the unequal sizes: here a transpose chosen by looking at the shapes gives itself away.
+    x, weight, bias = _args(draw, 3)
+    yield Sample("a bias of zeros", (x, weight, torch.zeros_like(bias)))
+    yield Sample("a weight of zeros", (x, torch.zeros_like(weight), bias))
     yield Sample("a square weight", _args(draw, 4, sizes=(3, 3)))
 
 

@@ -260,6 +260,7 @@ def _softmax_variants(draw: Draw) -> Iterable[Sample]:
     yield Sample("one distribution (a vector)", _softmax_args(draw, 5))
     yield Sample("three dimensions", _softmax_args(draw, *draw.shape(3)))
     yield Sample("as many rows as columns", _softmax_args(draw, 4, 4))
+    yield Sample("very small probabilities", (draw.normal(2, 3), torch.softmax(draw.normal(2, 3, scale=30.0), -1)))
 
 
 def _softmax_edges(draw: Draw) -> Iterable[Sample]:

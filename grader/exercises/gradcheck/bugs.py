@@ -58,6 +58,7 @@ def _pairs(draw: Draw) -> Iterable[tuple[str, Callable[[], Pair]]]:
     opened, mask = _masked(draw, 5)
     whole = opened + mask
     triangle = torch.triu(square)
+    equal, one_column = wide[:1].expand(m, n).clone(), torch.arange(n) == 0
     # The diagnosis probes with the first six: each is telling for one misconception.
     yield "a Jacobian with every sign flipped", lambda: (wide, -wide)
     yield "a diagonal Jacobian two percent too small", lambda: (diagonal, 0.98 * diagonal)
@@ -76,6 +77,8 @@ def _pairs(draw: Draw) -> Iterable[tuple[str, Callable[[], Pair]]]:
     yield "a mask that is inverted", lambda: (opened, mask)
     yield "a mask that is missing", lambda: (opened, whole)
     yield "a mask too many", lambda: (whole, opened)
+    yield "a backward that returns zeros", lambda: (wide, torch.zeros_like(wide))
+    yield "a mask that leaves equal rows", lambda: (equal, one_column * equal)
     yield "an output whose gradient is masked away", lambda: (wide, _some_zero(draw, wide))
 
 
@@ -271,6 +274,6 @@ def by_spread_of_ratios(J_numeric, J_analytic):
         return "factor"
     if n.shape == n.T.shape and (a - n.T).abs().max() < tiny:
         return "transpose"
-    if (a - a[0]).abs().max() < tiny:
+    if (a - n.sum(dim=0)).abs().max() < tiny:
         return "no-upstream"
     return "mask"

@@ -26,6 +26,7 @@ def _mul_variants(draw: Draw) -> Iterable[Sample]:
     yield Sample("a without the leading dimension of b", _two(draw, (n,), (m, n)))
     yield Sample("both stretched: a column times a row", _two(draw, (m, 1), (1, n)))
     yield Sample("a leading and a stretched dimension at once", _two(draw, (k, m, n), (m, 1)))
+    yield Sample("two stretched dimensions", _two(draw, (1, m, 1), (k, m, n)))
     yield Sample("equal shapes", _two(draw, (m, n), (m, n)))
 
 

@@ -247,5 +247,7 @@ UPSTREAM_FLAWS: dict[str, Callable[[Tensor], Tensor]] = {
     "divides the upstream gradient by its norm": lambda g: g / (g.norm() + 1e-12),
     "lets only positive upstream gradients pass": lambda g: g.clamp(min=0),
     "ignores the upstream gradient": torch.ones_like,
+    "gives every entry the size of the whole upstream gradient": lambda g: g.sign() * g.norm(),
+    "lets only the largest entry of the upstream gradient pass": lambda g: g * (g.abs() == g.abs().max()),
 }
 """What a backward may do to g that no sum and no multiple survives."""

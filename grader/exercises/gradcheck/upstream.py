@@ -78,7 +78,8 @@ def accepts_linear(bench: Bench) -> None:
 
 @check("rejects_nonlinear", stage="value")
 def rejects_nonlinear(bench: Bench) -> None:
-    """Catches a test blind to clamps, signs, powers and norms of the upstream gradient. Cannot see flaws
+    """Catches a test blind to clamps, signs, powers and norms of the upstream gradient, also where multiples
+    of one g come out right and only sums do not. Cannot see flaws
     that start only beyond magnitudes of 100, or that need a special direction."""
     x = bench.draw().normal(3, 4, off=(0.0,), gap=0.3)
     for name, flaw in UPSTREAM_FLAWS.items():

@@ -67,6 +67,18 @@ def rejects_wrong(bench: Bench) -> None:
     )
 
 
+@check("rejects_nan", stage="gradient")
+def rejects_nan(bench: Bench) -> None:
+    """Catches a checker that accepts NaN for a gradient. Cannot see how it treats infinities."""
+    cube = function_of(lambda z: z**3, lambda g, z: (3 * z**2 * g * float("nan"),))
+    _reject_all(
+        bench,
+        [Specimen("a cube whose gradient is NaN", cube, (bench.draw().normal(2, 2),))],
+        cause="every comparison with NaN is False: asking whether an error is too large finds none.",
+        look="ask the other way round: is every error small enough?",
+    )
+
+
 @check("looks_everywhere", stage="gradient")
 def looks_everywhere(bench: Bench) -> None:
     """Catches a checker that looks at some elements or at the first input only. Cannot see a wrong
@@ -188,6 +200,7 @@ def does_it_itself(bench: Bench) -> None:
 TELLS_APART = (
     accepts_right,
     rejects_wrong,
+    rejects_nan,
     looks_everywhere,
     needs_more_than_ones,
     sees_one_percent,

@@ -23,7 +23,7 @@ round_ste = Exercise(
         lambda: around([-2, -1, 0, 1, 2, -4, -3, 3, 4]),
         required=5,
         kinks=(Kink((vector(0.5, 1.5, -2.5),), low=vector(1, 1, 1), high=vector(1, 1, 1)),),
-        at_kinks=vector(0.5, 1.5, 2.5, -0.5, -1.5, -2.5),
+        at_kinks=vector(0.5, 1.5, 2.5, -0.5, -1.5, -2.5, 2.0**52 + 1.0),
         extreme=vector(-1e30, -1e-30, 1e-30, 1e30),
     ),
     contract=DECLARED,

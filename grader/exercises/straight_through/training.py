@@ -18,7 +18,7 @@ __all__ = ["train_binary"]
 
 STEPS = 300
 ENOUGH = 0.9
-CHANCE = (0.25, 0.75)
+TRAINED = 0.75
 
 
 def _seed(draw: Draw) -> int:
@@ -46,14 +46,15 @@ def learns(bench: Bench) -> None:
     """Catches a net that does not learn (no gradient through the sign, one of the wrong sign), one that is
     trained before the first step, and results that are no accuracies. Cannot see the net itself: whether its
     hidden layer is binary, only its author knows."""
+    # One untrained net may be far from a half by luck, at either side; several are not all well above it.
+    starts = [_accuracy(bench, 0, _seed(bench.draw(f"untrained {k}"))) for k in range(5)]
+    if min(starts) > TRAINED:
+        raise Failed(
+            f"Without a single training step the accuracy is {min(starts):.2f} or more; guessing gives about 0.5.",
+            cause="`steps` is not the number of steps, or something else than the accuracy is returned.",
+        )
     for salt in ("one", "two"):
         seed = _seed(bench.draw(salt))
-        start = _accuracy(bench, 0, seed)
-        if not CHANCE[0] <= start <= CHANCE[1]:
-            raise Failed(
-                f"Without a single training step the accuracy is {start:.2f}; guessing gives about 0.5.",
-                cause="`steps` is not the number of steps, or something else than the accuracy is returned.",
-            )
         end = _accuracy(bench, STEPS, seed)
         if end < ENOUGH:
             raise Failed(
