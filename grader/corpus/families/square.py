@@ -283,12 +283,10 @@ class PowerOnlyCubes(Function):
         return g * 3 * x * x, None
 
 
-@wrong(
-    "corpus/square",
-    "noisy_backward",
-    "noise of 1e-13 in backward: right to 12 digits, and never the same twice",
-)
-class SquareNoisyBackward(Function):
+@wrong("corpus/square", "drifting_backward", "right to 12 digits, and never the same twice: runs cannot be repeated")
+class SquareDriftingBackward(Function):
+    calls = 0
+
     @staticmethod
     def forward(ctx, x):
         ctx.save_for_backward(x)
@@ -297,7 +295,8 @@ class SquareNoisyBackward(Function):
     @staticmethod
     def backward(ctx, g):
         (x,) = ctx.saved_tensors
-        return 2 * x * g * (1 + 1e-13 * np.random.standard_normal())
+        SquareDriftingBackward.calls += 1
+        return 2 * x * g * (1 + 1e-13 * (SquareDriftingBackward.calls % 7))
 
 
 @wrong("corpus/square", "clips_large_gradients", "clips grad_output at 20: nothing smaller shows it")
