@@ -6,6 +6,7 @@ of a right implementation is not affected.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import subprocess
 import sys
@@ -68,10 +69,8 @@ def loop() -> None:
 
 def loop_that_catches_everything() -> None:
     for _ in range(2):
-        try:
+        with contextlib.suppress(BaseException):
             loop()
-        except BaseException:
-            pass
 
 
 def raise_it(error: BaseException) -> None:
@@ -101,7 +100,7 @@ class InstanceMethods(Function):
 
 
 class OnlyForward(Function):
-    forward = staticmethod(right_forward)  # type: ignore[assignment]
+    forward = staticmethod(right_forward)
 
 
 class NoFunction:

@@ -95,7 +95,7 @@ def test_layouts_change_memory_and_not_values(layout: Layout) -> None:
         strides.append(x.stride())
         return Cube.forward(ctx, x)
 
-    def backward(ctx: Any, g: Tensor) -> Tensor:
+    def backward(ctx: Any, g: Tensor) -> Any:
         strides.append(g.stride())
         return Cube.backward(ctx, g)
 
