@@ -31,15 +31,15 @@ def value(bench: Bench) -> None:
             got = seen.value
             problem = unlike(got, right, bench.contract.tolerance)
             if problem:
-                raise Failed(f"For {sample.name} the result is wrong: {problem}.", look="the formula in the exercise.")
+                raise Failed(f"For {sample.name} the result is wrong: {problem}.", look="what the exercise says is right.")
             if seen.facts.inputs_edited:
                 raise Failed("Your function changed the tensor it was given; the caller still needs it.")
 
 
 @check("fresh_value", stage="value", applies=is_plain)
 def fresh_value(bench: Bench) -> None:
-    """Catches results remembered by object, address or shape: called again on the same tensors after they were edited in
-    place, the function must see the new values. Cannot see what is remembered elsewhere."""
+    """Catches results remembered by object, address or shape: called again on the same tensors after they were
+    edited in place, the function must see the new values. Cannot see what is remembered elsewhere."""
     args = bench.generic()
     if not any(isinstance(a, Tensor) and a.is_floating_point() for a in args):
         return
