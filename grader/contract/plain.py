@@ -31,7 +31,9 @@ def value(bench: Bench) -> None:
             got = seen.value
             problem = unlike(got, right, bench.contract.tolerance)
             if problem:
-                raise Failed(f"For {sample.name} the result is wrong: {problem}.", look="what the exercise says is right.")
+                raise Failed(
+                    f"For {sample.name} the result is wrong: {problem}.", look="what the exercise says is right."
+                )
             if seen.facts.inputs_edited:
                 raise Failed("Your function changed the tensor it was given; the caller still needs it.")
 

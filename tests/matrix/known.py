@@ -32,7 +32,8 @@ def row(known: Known) -> Row:
 
 
 def accepted(known: Known, seed: int) -> bool:
-    """The verdict with this seed. Stops at the first check that rejects; those that did with the public seed go first."""
+    """The verdict with this seed. Stops at the first check that rejects; those that did with the public seed come
+    first."""
     likely = () if known.right else row(known).rejected_by
     checks = sorted(checks_of(known.exercise), key=lambda check: check.id not in likely)
     with one_thread():
