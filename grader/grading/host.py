@@ -112,7 +112,9 @@ class Host:
         with self.limited(state, seconds):
             return messages.plain_observation(self.subjects[subject].observe(messages.probe(probe)))
 
-    def call(self, subject: int, args: Any, layout: Any, state: Tensor | None, seconds: float) -> Any:
+    def call(
+        self, subject: int, args: Any, layout: Any, before: Any, state: Tensor | None, seconds: float
+    ) -> Any:
         with self.limited(state, seconds):
             return messages.plain_observation(self.subjects[subject].call(args, layout, before))
 

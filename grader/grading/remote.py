@@ -20,7 +20,7 @@ from grader.grading.channel import Channel, Closed, Frame, Kind, TimedOut
 from grader.grading.wire import FROM_HOST, FROM_TRUSTED, ProtocolError, TooLarge, decode, encode
 from grader.subject import ENDLESS, GONE, Args, Failure, Layout, Observation, Probe
 
-__all__ = ["Link", "Lost", "RemoteSubject"]
+__all__ = ["Link", "Lost", "Refused", "RemoteSubject"]
 
 SECONDS = 10.0
 """Processor time of one request where no other limit was set."""

@@ -217,7 +217,9 @@ class _Writer:
 def _raw(value: Tensor) -> bytes:
     if not value.numel():
         return b""
-    flat = value.detach().cpu().resolve_conj().resolve_neg().contiguous().reshape(-1)
+    # A tensor of its own: one element may be "contiguous" with any stride, and then cannot be viewed as bytes.
+    flat = torch.empty(value.numel(), dtype=value.dtype)
+    flat.copy_(value.detach().reshape(-1))
     return bytes(flat.view(torch.uint8).numpy().data)
 
 

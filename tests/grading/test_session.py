@@ -11,6 +11,7 @@ import pytest
 from grader.exercises import get
 from grader.grading.session import Submission
 from grader.subject import ENDLESS, GONE
+from tests.grading.known import test_cell
 
 Start = Callable[..., Submission]
 
@@ -25,22 +26,14 @@ class MyReLU(Function):
 """
 
 
-def test_cell(exercise: str) -> str:
-    symbol = get(exercise).symbol
-    return f"check({exercise!r}, {symbol})\nfrom grader.hidden import grade\ngrade({exercise!r}, {symbol})\n"
-
-
-test_cell.__test__ = False  # type: ignore[attr-defined]
-
-
 def test_right_and_wrong_answers_get_their_points(submission: Start) -> None:
     one = submission(RELU, LEAKY)
     for id in ("relu", "leaky_relu"):
-        tested = one.test(test_cell(id))
+        tested = one.test(test_cell(get(id)))
         assert (tested.points, tested.error) == (get(id).points, "")
         assert tested.reports[0].passed
         assert "right" in tested.output
-    wrong = submission(WRONG_RELU).test(test_cell("relu"))
+    wrong = submission(WRONG_RELU).test(test_cell(get("relu")))
     assert wrong.reports[0].diagnosis[:1] == (get("relu").written_misconceptions[0].id,)
 
 
@@ -91,7 +84,7 @@ def test_magics_are_left_out_and_said(submission: Start) -> None:
 def test_names_of_every_kind_get_a_verdict(submission: Start) -> None:
     one = submission("def MyReLU(x): return x", "class Swish: pass", "LeakyReLU = 3", "Clamp = None")
     ids = ("relu", "swish", "leaky_relu", "clamp")
-    findings = {id: one.test(test_cell(id)).reports[0].findings[0].message for id in ids}
+    findings = {id: one.test(test_cell(get(id))).reports[0].findings[0].message for id in ids}
     assert "it is a function" in findings["relu"]
     assert "not derived from torch.autograd.Function" in findings["swish"]
     assert "it is an int" in findings["leaky_relu"]
@@ -100,7 +93,7 @@ def test_names_of_every_kind_get_a_verdict(submission: Start) -> None:
 
 def test_a_missing_name_says_why(submission: Start) -> None:
     one = submission("1 / 0\nclass MyReLU(Function): pass", "class Clamp(Function:\n  pass")
-    broken, never, syntax = (one.test(test_cell(id)).reports[0] for id in ("relu", "swish", "clamp"))
+    broken, never, syntax = (one.test(test_cell(get(id))).reports[0] for id in ("relu", "swish", "clamp"))
     assert "MyReLU is not defined (its cell raised ZeroDivisionError" in broken.findings[0].message
     assert broken.points == 0
     assert never.findings[0].message == "Swish is not defined."
@@ -147,7 +140,7 @@ def test_an_object_that_equals_everything_equals_nothing_here(submission: Start)
 def test_a_cell_that_dies_or_hangs_costs_itself_alone(submission: Start, bad: str, kind: str) -> None:
     one = submission(RELU, bad, LEAKY, cell_seconds=0.3)
     assert [c.failure and c.failure.type for c in one.cells] == [None, None, kind, None]
-    assert [one.test(test_cell(id)).points for id in ("relu", "leaky_relu")] == [4, 4]
+    assert [one.test(test_cell(get(id))).points for id in ("relu", "leaky_relu")] == [4, 4]
 
 
 @pytest.mark.parametrize(
@@ -156,10 +149,10 @@ def test_a_cell_that_dies_or_hangs_costs_itself_alone(submission: Start, bad: st
 def test_an_answer_that_dies_costs_its_own_points_alone(submission: Start, bad: str) -> None:
     dies = f"class MyReLU(Function):\n    @staticmethod\n    def forward(ctx, x):\n        {bad}\n"
     one = submission(dies, LEAKY)
-    report = one.test(test_cell("relu")).reports[0]
+    report = one.test(test_cell(get("relu"))).reports[0]
     assert (report.points, report.findings[0].check) == (0, "runs")
     assert "ended the whole Python process" in report.findings[0].message
-    assert one.test(test_cell("leaky_relu")).points == 4
+    assert one.test(test_cell(get("leaky_relu"))).points == 4
 
 
 def test_points_earned_before_an_answer_dies_are_kept(submission: Start) -> None:
@@ -167,29 +160,29 @@ def test_points_earned_before_an_answer_dies_are_kept(submission: Start) -> None
         "def forward(ctx, x):", "def forward(ctx, x):\n        import os\n        x.dim() or os._exit(1)"
     )
     assert dies != RELU
-    report = submission(dies).test(test_cell("relu")).reports[0]
+    report = submission(dies).test(test_cell(get("relu"))).reports[0]
     assert 0 < report.points < 4
 
 
 def test_an_answer_that_hangs_says_where(submission: Start, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("grader.battery.SECONDS_PER_CHECK", 0.5)
     one = submission(HANGS, LEAKY)
-    report = one.test(test_cell("relu")).reports[0]
+    report = one.test(test_cell(get("relu"))).reports[0]
     assert report.points == 0
     assert "did not come to an end" in report.findings[0].message
-    assert one.test(test_cell("leaky_relu")).points == 4
+    assert one.test(test_cell(get("leaky_relu"))).points == 4
 
 
 def test_memory_is_limited(submission: Start) -> None:
     one = submission("def fill():\n  x = [bytearray(2**28) for _ in range(64)]\n  return len(x)", RELU)
     assert one.run("fill()").failure is not None
-    assert one.test(test_cell("relu")).points == 4
+    assert one.test(test_cell(get("relu"))).points == 4
 
 
 def test_the_whole_submission_has_a_limit(submission: Start) -> None:
     one = submission(RELU, seconds=2.0)
     one.run("import signal\nsignal.pthread_sigmask(signal.SIG_BLOCK, range(1, 60))\nwhile True: pass")
-    report = one.test(test_cell("relu")).reports[0]
+    report = one.test(test_cell(get("relu"))).reports[0]
     assert report.points == 0
 
 

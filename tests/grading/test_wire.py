@@ -38,6 +38,8 @@ def tensors(draw: st.DrawFn) -> Tensor:
     made = raw.reshape(shape).to(dtype)
     if draw(st.booleans()) and made.dim() > 1:
         made = made.transpose(0, 1)
+    if draw(st.booleans()):
+        made = torch.stack([made, made], -1)[..., 0]
     if draw(st.booleans()) and (made.is_floating_point() or made.is_complex()):
         made = made.detach().requires_grad_()
     return made

@@ -1,0 +1,43 @@
+"""A verdict through the wire is the verdict here, to the last word: on right answers and on every known mistake."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from grader.checking import verdict
+from grader.exercise import Exercise, Implementation
+from grader.exercises import catalogue
+from grader.grading.session import Submission
+from tests.grading.conftest import IMPORTS
+from tests.grading.known import EVERY, as_cell, defined_here
+
+SEED = 77
+# Exercises that use the seam in different ways.
+SAMPLE = ("relu_mask", "vjp_softmax", "ste_detach", "my_gradcheck", "choose_inputs", "fix_norm")
+
+
+def compare(submission: Callable[..., Submission], exercise: Exercise, known: Implementation) -> None:
+    one = submission(seconds=1000.0)
+    one.run(known.source or "", as_cell(known))
+    here = verdict(exercise, defined_here(known, exercise.symbol, IMPORTS), SEED)
+    there = verdict(exercise, one.find(exercise.symbol), SEED)
+    assert there.to_dict() == here.to_dict()
+    assert there == here
+
+
+@pytest.mark.parametrize("id", SAMPLE)
+def test_same_verdict_on_a_mistake_and_a_right_answer(submission: Callable[..., Submission], id: str) -> None:
+    known = [(e, k) for e, k in EVERY if e.id == id]
+    for exercise, one in (known[0], known[-1]):
+        compare(submission, exercise, one)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("id", catalogue())
+def test_same_verdict_on_all(submission: Callable[..., Submission], id: str) -> None:
+    for exercise, known in EVERY:
+        if exercise.id == id:
+            compare(submission, exercise, known)
