@@ -19,7 +19,7 @@ from grader.reproduction import reproduction
 from grader.subject import ENDLESS, GONE, Failure, Observation, Probe, Subject
 from grader.warm import warm
 
-__all__ = ["PUBLIC_SEED", "checks_of", "judge", "run_checks"]
+__all__ = ["PUBLIC_SEED", "checks_of", "fails", "judge", "run_checks"]
 
 PUBLIC_SEED = 2026
 SECONDS_PER_CHECK = 10.0
@@ -70,6 +70,13 @@ def run_checks(exercise: Exercise, subject: Subject, seed: int) -> Outcome:
             outcome.complete = False
             break
     return outcome
+
+
+def fails(exercise: Exercise, subject: Subject, seed: int, ids: frozenset[str]) -> bool:
+    """Whether a subject fails at least one of the checks with these ids, none of which needs to be reached."""
+    some = (c for c in checks_of(exercise) if c.id in ids)
+    findings = (_run_one(c, Bench(exercise, subject, seed, c.id), Outcome()) for c in some)
+    return any(f is not None and not f.passed for f in findings)
 
 
 def _run_one(check: Check, bench: Bench, outcome: Outcome) -> Finding | None:
