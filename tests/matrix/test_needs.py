@@ -10,7 +10,7 @@ from tests.matrix.known import everything, row
 
 # check -> an implementation that it alone rejects
 NEEDED = {
-    "value": "vjp_square:no_upstream",
+    "value": "vjp_matmul:missing_transposes",
     "forward": "cube:instance_call",
     "forward_at_kinks": "sign_clipped:torch_sign",
     "differentiable": "scale_by:one_value_returned",
@@ -32,8 +32,10 @@ NEEDED = {
     "freed": "relu:output_kept_for_its_shape",
     "backward_twice": "relu:frees_its_mask",
     "independent_calls": "scale_by:factor_on_class",
+    "fresh_call": "corpus/sigmoid:remembers_last_input",
+    "fresh_value": "vjp_square:remembers_last_input",
     "no_side_effects": "linear:grad_filled_by_hand",
-    "shared_input": "grad_reverse:hook_on_the_input",
+    "shared_input": "corpus/sigmoid:negates_and_restores",
     "own_backward": "corpus/swish:autograd_does_it",
     "saved_memory": "relu_mask:saves_input",
     "second_order": "cube:detached",
@@ -46,6 +48,7 @@ NEEDED = {
     "jvp": "corpus/tanh:jvp_wrong",
     "gradient_identity": "ste_detach:no_detach",
     "repeats": "train_binary:seed_ignored",
+    "rejects_nan": "my_gradcheck:nan_compares_false",
     "looks_everywhere": "my_gradcheck:one_element_only",
     "needs_more_than_ones": "my_gradcheck:ones_upstream",
     "sees_one_percent": "my_gradcheck:tolerance_too_wide",

@@ -92,7 +92,7 @@ def ones_upstream(fn, inputs, eps=1e-6, atol=1e-5):
             step = step.reshape(xs[k].shape)
             up = fn(*[x.detach() + step if i == k else x.detach() for i, x in enumerate(xs)])
             down = fn(*[x.detach() - step if i == k else x.detach() for i, x in enumerate(xs)])
-            if abs((up - down).sum() / (2 * eps) - grad.flatten()[j]) > atol:
+            if not abs((up - down).sum() / (2 * eps) - grad.flatten()[j]) <= atol:
                 return False
     return True
 
@@ -112,7 +112,7 @@ def one_element_only(fn, inputs, eps=1e-6, atol=1e-5):
         step = step.reshape(xs[k].shape)
         up = fn(*[x.detach() + step if i == k else x.detach() for i, x in enumerate(xs)])
         down = fn(*[x.detach() - step if i == k else x.detach() for i, x in enumerate(xs)])
-        if abs(((up - down) * g).sum() / (2 * eps) - grad.flatten()[0]) > atol:
+        if not abs(((up - down) * g).sum() / (2 * eps) - grad.flatten()[0]) <= atol:
             return False
     return True
 
@@ -132,7 +132,7 @@ def first_input_only(fn, inputs, eps=1e-6, atol=1e-5):
         step[j] = eps
         step = step.reshape(x.shape)
         slope = ((fn(x.detach() + step, *rest) - fn(x.detach() - step, *rest)) * g).sum() / (2 * eps)
-        if abs(slope - grad.flatten()[j]) > atol:
+        if not abs(slope - grad.flatten()[j]) <= atol:
             return False
     return True
 
@@ -172,7 +172,7 @@ def total_only(fn, inputs, eps=1e-6, atol=1e-5):
     for k, grad in enumerate(torch.autograd.grad(y, xs, g)):
         up = fn(*[x.detach() + eps if i == k else x.detach() for i, x in enumerate(xs)])
         down = fn(*[x.detach() - eps if i == k else x.detach() for i, x in enumerate(xs)])
-        if abs(((up - down) * g).sum() / (2 * eps) - grad.sum()) > atol:
+        if not abs(((up - down) * g).sum() / (2 * eps) - grad.sum()) <= atol:
             return False
     return True
 
@@ -192,7 +192,7 @@ def gradcheck_one_sided(fn, inputs, eps=1e-6, atol=1e-5):
             step[j] = eps
             step = step.reshape(xs[k].shape)
             up = fn(*[x.detach() + step if i == k else x.detach() for i, x in enumerate(xs)])
-            if abs(((up - y.detach()) * g).sum() / eps - grad.flatten()[j]) > atol:
+            if not abs(((up - y.detach()) * g).sum() / eps - grad.flatten()[j]) <= atol:
                 return False
     return True
 
@@ -216,7 +216,7 @@ def steps_inside_inputs(fn, inputs, eps=1e-6, atol=1e-5):
                 x[index] -= 2 * eps
                 down = fn(*inputs)
                 x[index] += eps
-            if abs(((up - down) * g).sum() / (2 * eps) - grad[index]) > atol:
+            if not abs(((up - down) * g).sum() / (2 * eps) - grad[index]) <= atol:
                 return False
     return True
 
@@ -241,7 +241,7 @@ def lost_steps(fn, inputs, eps=1e-6, atol=1e-5):
                 flat[j] = old - eps
                 down = fn(*xs)
                 flat[j] = old
-            if abs(((up - down) * g).sum() / (2 * eps) - grad.flatten()[j]) > atol:
+            if not abs(((up - down) * g).sum() / (2 * eps) - grad.flatten()[j]) <= atol:
                 return False
     return True
 
