@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 from grader.battery import PUBLIC_SEED, judge
@@ -12,19 +13,24 @@ from grader.subject import Description, Elsewhere
 
 __all__ = ["check", "verdict"]
 
+_HIDDEN = "In a grading run the hidden test judges, not check()."
+
 
 def check(exercise: str, thing: Any) -> Report:
     """Run the full battery with public seeds on `thing`, a Function class or a plain function.
 
     Never raises on wrong student code and never writes to stderr. An unknown exercise id gives a report
-    that says so.
+    that says so. In a grading run it judges nothing: the hidden test of the same cell does.
     """
     from grader import exercises
     from grader.errors import GraderError
     from grader.learning.progress import record_check
 
     try:
-        report = verdict(exercises.get(exercise), thing, PUBLIC_SEED)
+        found = exercises.get(exercise)
+        if "GRADER_CLASS_SECRET" in os.environ:
+            return Report(found.id, found.title, False, 0.0, found.points, (), started=False, remarks=(_HIDDEN,))
+        report = verdict(found, thing, PUBLIC_SEED)
     except GraderError as error:
         return Report(str(exercise), str(exercise), False, 0.0, 0, (Finding("exercise", False, str(error)),))
     record_check(report)

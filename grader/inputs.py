@@ -7,6 +7,7 @@ of operation.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -17,6 +18,7 @@ from torch import Tensor
 __all__ = ["Draw", "Inputs", "Kink", "Sample", "elementwise"]
 
 Args = tuple[Any, ...]
+LARGE = (257, 173)  # more elements than 16 bits count, and no power of two
 
 
 class Draw:
@@ -122,6 +124,7 @@ class Inputs:
     kinks      points with an interval of legal derivatives
     at_kinks   samples whose *forward* value is stated exactly, at kinks, ties and rounding points
     extreme    magnitudes at which the reference is finite but a careless formula is not (values compared in float64)
+    large      one sample with more elements than blocks, buffers and small integers hold; None: no matter
     nonfinite  NaN and infinities whose propagation by the forward is compared with the reference
     """
 
@@ -133,6 +136,7 @@ class Inputs:
     at_kinks: tuple[Sample, ...] = ()
     extreme: tuple[Sample, ...] = ()
     nonfinite: tuple[Sample, ...] = ()
+    large: Callable[[Draw], Args] | None = None
 
 
 def elementwise(
@@ -152,9 +156,10 @@ def elementwise(
     """
     choices = extras or ((),)
 
-    def x(draw: Draw, *shape: int, extra: Args = choices[0]) -> Args:
-        points = off(*extra) if callable(off) else off
-        return (on_every_piece(draw, draw.normal(*shape, scale=scale, off=points), points or (0.0,)), *extra)
+    def x(draw: Draw, *shape: int, extra: Args = choices[0], shift: float = 0.0) -> Args:
+        points = tuple(filter(math.isfinite, off(*extra) if callable(off) else off))
+        values = draw.normal(*shape, scale=scale, shift=shift, off=points)
+        return (on_every_piece(draw, values, points or (0.0,)), *extra)
 
     def variants(draw: Draw) -> Iterable[Sample]:
         yield Sample("a vector", x(draw, 7))
@@ -174,6 +179,7 @@ def elementwise(
     return Inputs(
         generic=lambda draw: x(draw, *draw.shape(2), extra=choices[0]),
         small=lambda draw: x(draw, 2, 3),
+        large=lambda draw: x(draw, *LARGE, shift=-0.3),  # more negative than positive ones
         variants=variants,
         edges=edges,
         kinks=kinks,

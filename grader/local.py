@@ -155,6 +155,10 @@ class _Run:
         self._meanwhile()
         for upstream in self.probe.upstream:
             self._backward(upstream)
+        # Copied only now: a gradient or output whose memory a later pass or call overwrites shows it.
+        self.seen.grads = tuple(tuple(None if g is None else g.clone() for g in one) for one in self.seen.grads)
+        if self.probe.meanwhile == "other_call":
+            self.seen.outputs = tuple(o.detach().clone() for o in self.outputs)
         self.seen.facts.leaf_grad_touched = any(isinstance(a, Tensor) and a.grad is not None for a in self.leaves)
         if self.probe.second is not None:
             self._second_order()
@@ -240,7 +244,7 @@ class _Run:
     def _per_argument(self, grads: tuple[Tensor | None, ...]) -> Grads:
         found = iter(grads)
         given = [next(found) if isinstance(a, Tensor) and a.requires_grad else None for a in self.leaves]
-        return tuple(None if g is None else g.detach().clone() for g in given)
+        return tuple(None if g is None else g.detach() for g in given)
 
     def _second_order(self) -> None:
         assert self.probe.second is not None

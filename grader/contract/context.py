@@ -79,12 +79,13 @@ def backward_twice(bench: Bench) -> None:
     args = bench.generic()
     first, second = bench.upstream(args, "first"), bench.upstream(args, "second")
     seen = bench.observe(Probe(args, upstream=(first, second)), where="a second backward with retain_graph=True")
-    bench.compare(
-        seen.grads[1],
-        bench.right_grads(args, second),
-        where="the second backward through the same graph",
-        cause="the first backward changed what was saved.",
-    )
+    for which, (got, given) in enumerate(zip(seen.grads, (first, second), strict=True)):
+        bench.compare(
+            got,
+            bench.right_grads(args, given),
+            where=f"the {('first', 'second')[which]} of two backward passes through the same graph",
+            cause="the passes share memory, or the first one changed what was saved.",
+        )
 
 
 @check("independent_calls", stage="contract", applies=has_reference)
@@ -98,6 +99,12 @@ def independent_calls(bench: Bench) -> None:
             Probe(args, upstream=(upstream,), meanwhile="other_call", other=other),
             where="a backward after another forward",
         )
+        for mine, right in zip(seen.outputs, bench.right_outputs(args), strict=True):
+            problem = difference(mine, right, bench.contract.tolerance)
+            if problem:
+                raise Failed(
+                    f"After a second call the output of the first is wrong: {problem}.", cause="shared memory."
+                )
         bench.compare(
             seen.grads[0],
             bench.right_grads(args, upstream),

@@ -22,7 +22,7 @@ def value(bench: Bench) -> None:
     """Catches a function whose value differs from the reference's on ordinary and edge arguments, in
     value, shape or dtype, also for non-contiguous tensors, and one that changes its arguments. Cannot see
     how the value was found."""
-    for sample in (*bench.samples(), *bench.exercise.inputs.extreme):
+    for sample in (*bench.samples(), *bench.large(), *bench.exercise.inputs.extreme):
         right = bench.exercise.reference.forward(*sample.args)
         for layout in ("contiguous", "sliced"):
             seen = bench.subject.call(sample.args, layout)

@@ -22,9 +22,16 @@ def asks_second_order(exercise: Exercise) -> bool:
 @check("second_order", stage="contract", applies=asks_second_order)
 def second_order(bench: Bench) -> None:
     """Catches second derivatives that are silently wrong: detached or NumPy saves, intermediates kept as
-    constants, a torch.no_grad in backward. once_differentiable, which raises, is accepted unless the
-    exercise requires second derivatives. Cannot see third derivatives."""
-    args = bench.generic(small=True)
+    constants, a torch.no_grad in backward, 0/0 at a smooth point. once_differentiable, which raises, is
+    accepted unless the exercise requires second derivatives. Cannot see third derivatives."""
+    points = [k.args for k in bench.exercise.inputs.kinks if torch.equal(k.low, k.high)]
+    for args in (bench.generic(small=True), *points):
+        if _second_order_at(bench, args):
+            return
+
+
+def _second_order_at(bench: Bench, args: Args) -> bool:
+    """Fail where the second derivative at these arguments is wrong; whether it was refused."""
     upstream = bench.upstream(args, "upstream", scale=1.0)
     second: Grads = tuple(
         bench.draw(f"second {i}").normal(*a.shape) if isinstance(a, Tensor) and a.is_floating_point() else None
@@ -32,19 +39,19 @@ def second_order(bench: Bench) -> None:
     )
     seen = bench.subject.observe(Probe(args, upstream=(upstream,), second=second))
     if _refused(bench, seen):
-        return
+        return True
     assert seen.second is not None
     for got, right in zip(_flat(seen.second), _flat(_right_second(bench, args, upstream, second)), strict=True):
         problem = difference(got, right, 1e-7) if right is not None else ""
         if problem:
             raise Failed(
                 f"The second derivative (the gradient of your gradient) is silently wrong: {problem}.",
-                cause="backward uses something that autograd cannot see through: a detached or NumPy value, "
-                "an intermediate "
-                "of forward kept as a constant, or torch.no_grad.",
+                cause="backward uses something that autograd cannot see through: a detached or NumPy value, an "
+                "intermediate of forward kept as a constant, torch.no_grad, or a formula that divides by zero.",
                 look="backward must be made of differentiable operations on saved inputs or outputs, or be marked "
                 "@once_differentiable so that it refuses.",
             )
+    return False
 
 
 def _refused(bench: Bench, seen: Observation) -> bool:

@@ -53,7 +53,7 @@ def _of_many_sizes(bench: Bench, upstream: Grads) -> Grads:
 def upstream_untouched(bench: Bench) -> None:
     """Catches a backward that writes into grad_output, which other branches of the graph share. Cannot see
     a write to a copy, which is fine."""
-    for args in (bench.generic(), bench.generic("another")):
+    for args in (bench.generic(), bench.generic("another"), *(sample.args for sample in bench.large())):
         seen = bench.observe(Probe(args, upstream=(bench.upstream(args),)), where="an ordinary input")
         if seen.facts.upstream_edited:
             raise Failed(

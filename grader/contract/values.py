@@ -140,7 +140,12 @@ def inputs_untouched(bench: Bench) -> None:
     """Catches a forward or backward that changes the caller's tensors in place without saying so
     (mark_dirty). Cannot see a write that puts the same value back."""
     for sample in bench.samples(edges=False):
-        for probe in (Probe(sample.args), Probe(sample.args, upstream=(bench.upstream(sample.args),))):
+        nobody = (False,) * len(sample.args)
+        for probe in (
+            Probe(sample.args, upstream=(bench.upstream(sample.args),)),
+            Probe(sample.args, wanted=nobody),
+            Probe(sample.args, grad_enabled=False),
+        ):
             if bench.observe(probe, where=sample.name).facts.inputs_edited:
                 raise Failed(
                     "After the call the input tensor holds other values than before.",

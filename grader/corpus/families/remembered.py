@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 from torch.autograd import Function
 
@@ -10,7 +12,7 @@ from grader.corpus.case import wrong
 
 @wrong("corpus/sigmoid", "remembers_last_input", "computes again only for another tensor object: stale after an update")
 class SigmoidRemembersLastInput(Function):
-    last = (None, None)
+    last: tuple[Any, Any] = (None, None)
 
     @staticmethod
     def forward(ctx, x):

@@ -67,6 +67,7 @@ linear = Exercise(
     inputs=Inputs(
         generic=_generic,
         small=lambda draw: _args(draw, 2, sizes=(2, 3)),
+        large=lambda draw: _args(draw, 67, sizes=(35, 41)),
         variants=_variants,
         edges=_edges,
     ),

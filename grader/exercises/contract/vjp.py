@@ -20,6 +20,9 @@ def _square_args(draw: Draw, *shape: int) -> tuple[Tensor, Tensor]:
 def _square_variants(draw: Draw) -> Iterable[Sample]:
     yield Sample("a vector", _square_args(draw, 5))
     yield Sample("a tensor of three dimensions", _square_args(draw, *draw.shape(3)))
+    g, x = _square_args(draw, 6)
+    yield Sample("a tiny upstream gradient", (1e-9 * g, x))
+    yield Sample("a tiny upstream gradient in float32", (1e-6 * g.float(), x.float()))
 
 
 def _square_edges(draw: Draw) -> Iterable[Sample]:
@@ -38,16 +41,15 @@ vjp_square = Exercise(
     reference=Reference(forward=lambda g, x: 2 * x * g),
     inputs=Inputs(
         generic=lambda draw: _square_args(draw, *draw.shape(2)),
+        large=lambda draw: _square_args(draw, 43, 37),
         variants=_square_variants,
         edges=_square_edges,
     ),
     stages={"value": 1.0},
     hints=(
-        "How many elements of y = x² depend on one element of x? Write the chain rule for that single "
-        "element.",
+        "How many elements of y = x² depend on one element of x? Write the chain rule for that single element.",
         "The Jacobian is diagonal: multiplying a row vector by it scales each entry by one number.",
-        "Entry i of the answer is g_i times the derivative of x_i² at x_i. No loop, no sum and no matrix is "
-        "needed.",
+        "Entry i of the answer is g_i times the derivative of x_i² at x_i. No loop, no sum and no matrix is needed.",
     ),
 )
 
@@ -63,8 +65,7 @@ def square_no_upstream(g, x):
 
 @vjp_square.misconception(
     "summed_upstream",
-    "You add up g first. Each output element has its own sensitivity, and only the one at the same place "
-    "reaches x_i.",
+    "You add up g first. Each output element has its own sensitivity, and only the one at the same place reaches x_i.",
 )
 def square_summed_upstream(g, x):
     return g.sum() * 2 * x
@@ -81,8 +82,7 @@ def square_full_jacobian(g, x):
 
 @vjp_square.misconception(
     "value_for_slope",
-    "You multiply g by the value of the square, not by its slope. What does x² gain when x grows by a "
-    "little?",
+    "You multiply g by the value of the square, not by its slope. What does x² gain when x grows by a little?",
 )
 def square_value_for_slope(g, x):
     return x * x * g
@@ -90,8 +90,7 @@ def square_value_for_slope(g, x):
 
 @vjp_square.misconception(
     "factor_forgotten",
-    "The shape of the answer is right and its size is not: differentiate x² once more on paper, factors "
-    "included.",
+    "The shape of the answer is right and its size is not: differentiate x² once more on paper, factors included.",
 )
 def square_factor_forgotten(g, x):
     return x * g
@@ -107,8 +106,7 @@ def square_writes_into_upstream(g, x):
 
 @vjp_square.misconception(
     "collapsed",
-    "You return one number. There is one sensitivity for each element of x, so the answer has the shape of "
-    "x.",
+    "You return one number. There is one sensitivity for each element of x, so the answer has the shape of x.",
 )
 def square_collapsed(g, x):
     return (2 * x * g).sum()
@@ -158,6 +156,7 @@ vjp_matmul = Exercise(
     reference=Reference(forward=lambda g, A, B: (g @ B.transpose(0, 1), A.transpose(0, 1) @ g)),
     inputs=Inputs(
         generic=lambda draw: _matmul_args(draw, *draw.sizes(3)),
+        large=lambda draw: _matmul_args(draw, 67, 35, 41),
         variants=_matmul_variants,
         edges=_matmul_edges,
     ),
@@ -260,6 +259,9 @@ def _softmax_variants(draw: Draw) -> Iterable[Sample]:
     yield Sample("one distribution (a vector)", _softmax_args(draw, 5))
     yield Sample("three dimensions", _softmax_args(draw, *draw.shape(3)))
     yield Sample("as many rows as columns", _softmax_args(draw, 4, 4))
+    g, y = _softmax_args(draw, 3, 4)
+    yield Sample("a tiny upstream gradient", (1e-9 * g, y))
+    yield Sample("an upstream gradient that is nearly constant", (1.0 + 1e-6 * g, y))
     yield Sample("very small probabilities", (draw.normal(2, 3), torch.softmax(draw.normal(2, 3, scale=30.0), -1)))
 
 
@@ -282,6 +284,7 @@ vjp_softmax = Exercise(
     reference=Reference(forward=_softmax_vjp),
     inputs=Inputs(
         generic=lambda draw: _softmax_args(draw, *draw.shape(2)),
+        large=lambda draw: _softmax_args(draw, 70, 41),
         variants=_softmax_variants,
         edges=_softmax_edges,
     ),
@@ -333,8 +336,7 @@ def softmax_plain_sum(g, y):
 
 @vjp_softmax.misconception(
     "plain_mean",
-    "You subtract the plain average of g. In the second term of the Jacobian each g_i comes with its own "
-    "probability.",
+    "You subtract the plain average of g. In the second term of the Jacobian each g_i comes with its own probability.",
 )
 def softmax_plain_mean(g, y):
     return y * (g - g.mean(-1, keepdim=True))

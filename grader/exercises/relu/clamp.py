@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import torch
 from torch.autograd import Function
 
@@ -23,7 +25,7 @@ clamp = Exercise(
         vjp=lambda g, x, low, high: (torch.where((x > low) & (x < high), g, 0.0), None, None),
     ),
     inputs=elementwise(
-        (-0.5, 0.8), (-1.0, 1.0), (0.2, 0.9), (-2.0, -0.1),
+        (-0.5, 0.8), (-1.0, 1.0), (0.2, 0.9), (-2.0, -0.1), (-0.3, math.inf), (-math.inf, 0.4),
         off=lambda low, high: (low, high),
         kinks=(
             Kink(
@@ -33,7 +35,7 @@ clamp = Exercise(
             ),
         ),
         at_kinks=[(-0.5, 0.8, -1.0, 0.1, 2.0)],
-        extreme=(-1e30, 1e30, 0.1),
+        extreme=(-1e30, 1e30, 0.1, 1e-12),
         nonfinite=(float("nan"), 1.5, -1.0, float("inf"), float("-inf")),
     ),
     not_derived=("in_place_upstream",),

@@ -36,7 +36,7 @@ def relu_vjp(g: Tensor, x: Tensor) -> tuple[Tensor]:
 RELU_INPUTS = elementwise(
     off=(0.0,),
     kinks=(Kink((vector(0.0, -1.0, 2.0),), low=vector(0, 0, 1), high=vector(1, 0, 1)),),
-    at_kinks=[(0.0, -3.0, 3.0)],
-    extreme=(-1e30, 1e30, 5.0),
+    at_kinks=[(0.0, -0.0, -3.0, 3.0)],
+    extreme=(-1e30, 1e30, 5.0, 1e-12, -1e-12),
     nonfinite=(float("nan"), 1.0, -1.0, float("inf"), float("-inf")),
 )

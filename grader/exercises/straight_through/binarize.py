@@ -23,7 +23,7 @@ binarize = Exercise(
         lambda: [(-3.0, -1.1), (-0.9, -0.1), (0.1, 0.9), (1.1, 3.0)],
         required=4,
         kinks=(Kink((vector(0.0, -1.0, 1.0),), low=vector(1, 1, 1), high=vector(1, 1, 1)),),
-        at_kinks=vector(0.0, -1.0, 1.0),
+        at_kinks=vector(0.0, -0.0, -1.0, 1.0),
         extreme=vector(-1e30, -1e-30, 1e-30, 1e30),
     ),
     contract=DECLARED,

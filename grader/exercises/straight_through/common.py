@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from grader.exercise import Args, Contract
-from grader.inputs import Draw, Inputs, Kink, Sample
+from grader.inputs import LARGE, Draw, Inputs, Kink, Sample
 
 __all__ = ["DECLARED", "LESSON", "NOT_YOURS", "around", "step_inputs", "vector"]
 
@@ -74,6 +74,7 @@ def step_inputs(
     return Inputs(
         generic=lambda draw: args(draw, *draw.shape(2)),
         small=lambda draw: args(draw, 2, 3),
+        large=lambda draw: args(draw, *LARGE),
         variants=variants,
         edges=edges,
         kinks=kinks,

@@ -32,7 +32,7 @@ sign_clipped = Exercise(
         kinks=(
             Kink((vector(-1.0, 1.0, 0.0, 1.5, -3.0),), low=vector(0, 0, 1, 0, 0), high=vector(1, 1, 1, 0, 0)),
         ),
-        at_kinks=vector(0.0, -0.3, 0.3, -1.0, 1.0),
+        at_kinks=vector(0.0, -0.0, -0.3, 0.3, -1.0, 1.0),
         extreme=vector(-1e30, -1e-30, 1e-30, 1e30),
     ),
     contract=DECLARED,
