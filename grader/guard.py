@@ -10,6 +10,7 @@ import contextlib
 import io
 import linecache
 import logging
+import operator
 import os
 import random
 import signal
@@ -110,12 +111,17 @@ def random_kept() -> Iterator[None]:
 @contextlib.contextmanager
 def _logging_off() -> Iterator[None]:
     """No log message of student code: its handlers write to the stderr they found, which may not be ours."""
-    before = logging.root.manager.disable
-    logging.disable(logging.CRITICAL)
+    # Not logging.disable(): it clears a cache of every logger there is, each time.
+    handlers: Any = logging.Logger.callHandlers
+    logging.Logger.callHandlers = _no_handlers  # type: ignore[method-assign, assignment]
     try:
         yield
     finally:
-        logging.disable(before)
+        logging.Logger.callHandlers = handlers  # type: ignore[method-assign]
+
+
+def _no_handlers(_self: logging.Logger, _record: logging.LogRecord) -> None:
+    """In place of what hands a log message to whoever shows it."""
 
 
 @contextlib.contextmanager
@@ -154,6 +160,8 @@ def torch_unpatched() -> Iterator[list[str]]:
 def _replaced(space: Any, old: dict[str, Any]) -> list[str]:
     """The names in a namespace that stand for something else than in `old`, and not something of torch's."""
     now = vars(space)
+    if len(now) == len(old) and all(map(operator.is_, now.values(), old.values())):  # nearly always, and fast
+        return []
     hiding = [n for n in now if n not in old] if isinstance(space, type) else []  # methods that hide inherited ones
     return [n for n in (*old, *hiding) if now.get(n) is not old.get(n) and not _is_torch(now.get(n))]
 

@@ -16,7 +16,7 @@ _CHUNK = 2**18
 
 
 class Kind(IntEnum):
-    """What a frame asks or answers. Requests go to the host, APPLY and VJP from it."""
+    """What a frame asks or answers. Requests go to the host, APPLY and VJP from it. WATCH has no answer."""
 
     REPLY = 1
     CELL = 2

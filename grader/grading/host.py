@@ -61,7 +61,6 @@ class Host:
             Kind.OBSERVE: self.observe,
             Kind.CALL: self.call,
             Kind.CLAIMS: self.claims,
-            Kind.WATCH: self.start_watch,
             Kind.UNWATCH: self.end_watch,
         }
 
@@ -70,6 +69,9 @@ class Host:
         kind, self.sequence, body = self.channel.receive()
         if kind in (Kind.APPLY, Kind.VJP):
             return  # an answer that came when the code that asked had been stopped
+        if kind == Kind.WATCH:  # has no answer
+            self.start_watch(*decode(body, FROM_TRUSTED))
+            return
         process = os.getpid()
         try:
             request = decode(body, FROM_TRUSTED, lambda index: callables.stand_in(index, self.ask))
@@ -112,9 +114,7 @@ class Host:
         with self.limited(state, seconds):
             return messages.plain_observation(self.subjects[subject].observe(messages.probe(probe)))
 
-    def call(
-        self, subject: int, args: Any, layout: Any, before: Any, state: Tensor | None, seconds: float
-    ) -> Any:
+    def call(self, subject: int, args: Any, layout: Any, before: Any, state: Tensor | None, seconds: float) -> Any:
         with self.limited(state, seconds):
             return messages.plain_observation(self.subjects[subject].call(args, layout, before))
 

@@ -58,15 +58,32 @@ class Link:
 
     def ask(self, kind: Kind, *request: Any, until: float) -> Any:
         """The answer to a request. Raises Lost, or Refused where the process says that it failed."""
-        if self.lost is not None:
-            raise self.lost
+        with self._conversation():
+            functions = self._send(kind, request, min(until, self.deadline))
+            good, value = messages.answer(self._reply(functions, min(until, self.deadline)))
+        if not good:
+            raise Refused(messages.failure(value))
+        return value
+
+    def tell(self, kind: Kind, *request: Any, until: float) -> None:
+        """Send what has no answer. Raises Lost."""
+        with self._conversation():
+            self._send(kind, request, min(until, self.deadline))
+
+    def _send(self, kind: Kind, request: tuple[Any, ...], until: float) -> list[Callable[..., Any]]:
+        """Send a request; the functions among its arguments."""
         self.sequence += 1
         functions: list[Callable[..., Any]] = []
-        until = min(until, self.deadline)
+        self.channel.send(kind, self.sequence, encode(request, FROM_TRUSTED, functions), until)
+        return functions
+
+    @contextlib.contextmanager
+    def _conversation(self) -> Iterator[None]:
+        """Whatever goes wrong in the block ends the process, and is Lost."""
+        if self.lost is not None:
+            raise self.lost
         try:
-            body = encode(request, FROM_TRUSTED, functions)
-            self.channel.send(kind, self.sequence, body, until)
-            good, value = messages.answer(self._reply(functions, until))
+            yield
         except (ProtocolError, TooLarge) as error:
             raise self._lose(GONE, f"it broke the protocol ({error})") from None
         except Closed:
@@ -76,9 +93,6 @@ class Link:
         except BaseException:  # stopped from outside in the middle of a frame: there is no way on
             self._lose(ENDLESS, "stopped")
             raise
-        if not good:
-            raise Refused(messages.failure(value))
-        return value
 
     def _reply(self, functions: list[Callable[..., Any]], until: float) -> Any:
         """Wait for the reply; meanwhile run the functions of the request when the process asks for it."""
@@ -166,8 +180,8 @@ class RemoteSubject:
         self._seconds, self._until = seconds, time.monotonic() + _clock(seconds)
         patched: list[str] = []
         try:
-            with contextlib.suppress(Lost, Refused):
-                self.link.ask(Kind.WATCH, seconds, until=self._limit())
+            with contextlib.suppress(Lost):
+                self.link.tell(Kind.WATCH, seconds, until=self._limit())
             yield patched
         finally:
             with contextlib.suppress(Lost, Refused, ProtocolError):

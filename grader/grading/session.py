@@ -151,8 +151,7 @@ class Submission:
     def find(self, name: str) -> Any:
         """What the submission's name stands for here: a plain value itself, else a proxy of it."""
         try:
-            link = self._process()
-            found = link.ask(Kind.OPEN, name, until=time.monotonic() + 20.0)
+            link, found = self._opened(name)
             if found is None:
                 return MissingName(name, self._why_missing(name))
             description, value, number = messages.opened(found)
@@ -161,6 +160,16 @@ class Submission:
         if description.kind == "value" and not isinstance(value, Opaque):
             return value
         return RemoteName(name, description, RemoteSubject(link, number, description.kind == "function class"))
+
+    def _opened(self, name: str) -> tuple[Link, Any]:
+        for last in (False, True):
+            link = self._process()
+            try:
+                return link, link.ask(Kind.OPEN, name, until=time.monotonic() + 20.0)
+            except Lost:  # what an earlier answer left behind may come to light only now
+                if last:
+                    raise
+        raise AssertionError
 
     def _why_missing(self, name: str) -> str:
         """What became of the last cell that defines the name."""

@@ -140,49 +140,50 @@ def encode(value: Any, limits: Limits, functions: list[Callable[..., Any]] | Non
     """
     writer = _Writer(limits, functions)
     writer.write(value, 0)
-    return b"".join(writer.parts)
+    body = b"".join(writer.parts)
+    if len(body) > limits.body:
+        raise TooLarge(f"{len(body)} bytes, more than {limits.body}")
+    return body
 
 
 class _Writer:
     def __init__(self, limits: Limits, functions: list[Callable[..., Any]] | None) -> None:
         self.limits, self.functions = limits, functions
         self.parts: list[bytes] = []
-        self.size = self.values = 0
+        self.values = self.large = 0
 
-    def put(self, *parts: bytes) -> None:
-        self.size += sum(map(len, parts))
-        if self.size > self.limits.body:
+    def room(self, count: int) -> None:
+        """Count the bytes of texts and tensors; the other values are few and small."""
+        self.large += count
+        if self.large > self.limits.body:
             raise TooLarge(f"more than {self.limits.body} bytes")
-        self.parts += parts
 
     def write(self, value: Any, depth: int) -> None:
         self.values += 1
         if self.values > self.limits.values:
             raise TooLarge(f"more than {self.limits.values} values")
-        if isinstance(value, Tensor):
-            self.tensor(value)
+        if value is None or value is True or value is False:
+            self.parts.append(_TAGS[value])
         elif isinstance(value, (tuple, list)):
             self.items(value, depth)
+        elif isinstance(value, Tensor):
+            self.tensor(value)
         else:
             self.scalar(value)
 
     def scalar(self, value: Any) -> None:
         kind = type(value)
-        if value is None:
-            self.put(b"N")
-        elif kind is bool:
-            self.put(b"T" if value else b"F")
-        elif kind is int and -(2**63) <= value < 2**63:
-            self.put(b"i", _INT.pack(value))
-        elif isinstance(value, float):
-            self.put(b"d", _FLOAT.pack(value))
-        elif isinstance(value, complex):
-            self.put(b"c", _COMPLEX.pack(value.real, value.imag))
-        elif kind is str:
+        if kind is str:
             self.text(b"s", value)
+        elif kind is int and -(2**63) <= value < 2**63:
+            self.parts.append(b"i" + _INT.pack(value))
+        elif isinstance(value, float):
+            self.parts.append(b"d" + _FLOAT.pack(value))
+        elif isinstance(value, complex):
+            self.parts.append(b"c" + _COMPLEX.pack(value.real, value.imag))
         elif self.functions is not None and callable(value):
             self.functions.append(value)
-            self.put(b"f", _COUNT.pack(len(self.functions) - 1))
+            self.parts.append(b"f" + _COUNT.pack(len(self.functions) - 1))
         else:
             self.text(b"o", kind.__name__[:100])
 
@@ -190,12 +191,13 @@ class _Writer:
         data = value.encode("utf-8", "backslashreplace")
         if len(data) > self.limits.text:
             raise TooLarge(f"a text of {len(data)} bytes")
-        self.put(tag, _COUNT.pack(len(data)), data)
+        self.room(len(data))
+        self.parts.append(tag + _COUNT.pack(len(data)) + data)
 
     def items(self, value: Sequence[Any], depth: int) -> None:
         if depth >= self.limits.depth:
             raise TooLarge(f"tuples nested more than {self.limits.depth} deep")
-        self.put(b"t" if isinstance(value, tuple) else b"l", _COUNT.pack(len(value)))
+        self.parts.append((b"t" if isinstance(value, tuple) else b"l") + _COUNT.pack(len(value)))
         for item in value:
             self.write(item, depth + 1)
 
@@ -205,13 +207,12 @@ class _Writer:
             return
         meta = value.device.type == "meta"
         flags = _REQUIRES_GRAD * value.requires_grad | _META * meta
-        strides = value.stride() if self.limits.strides else ()
-        self.put(b"a", _TENSOR.pack(_CODES[value.dtype], flags, value.dim()))
-        self.put(*(_INT.pack(n) for n in (*value.shape, *strides)))
+        numbers = (*value.shape, *value.stride()) if self.limits.strides else tuple(value.shape)
+        head = _TENSOR.pack(_CODES[value.dtype], flags, value.dim())
+        self.parts += (b"a", head, struct.pack(f">{len(numbers)}q", *numbers))
         if not meta:
-            if value.numel() * value.element_size() > self.limits.body:
-                raise TooLarge(f"a tensor of {value.numel()} elements")
-            self.put(_raw(value))
+            self.room(value.numel() * value.element_size())
+            self.parts.append(_raw(value))
 
 
 def _raw(value: Tensor) -> bytes:
@@ -249,28 +250,34 @@ class _Reader:
         return self.data[self.at - count : self.at]
 
     def unpack(self, form: struct.Struct) -> tuple[Any, ...]:
-        return form.unpack(self.take(form.size))
+        at, self.at = self.at, self.at + form.size
+        if self.at > len(self.data):
+            raise ProtocolError("the value ends too early")
+        return form.unpack_from(self.data, at)
 
     def read(self, depth: int) -> Any:
         self.values += 1
         if self.values > self.limits.values:
             raise ProtocolError(f"more than {self.limits.values} values")
-        tag = bytes(self.take(1))
+        if self.at >= len(self.data):
+            raise ProtocolError("the value ends too early")
+        tag = self.data[self.at]
+        self.at += 1
         if tag in _CONSTANTS:
             return _CONSTANTS[tag]
-        if tag in b"tl":
+        if tag in (_TUPLE, _LIST):
             return self.items(tag, depth)
         read = _READ.get(tag)
         if read is None:
-            raise ProtocolError(f"no value starts with {tag!r}")
+            raise ProtocolError(f"no value starts with {chr(tag)!r}")
         return read(self)
 
-    def items(self, tag: bytes, depth: int) -> Any:
+    def items(self, tag: int, depth: int) -> Any:
         (count,) = self.unpack(_COUNT)
         if depth >= self.limits.depth or count > self.limits.values:
             raise ProtocolError(f"{count} values at depth {depth}")
         items = [self.read(depth + 1) for _ in range(count)]
-        return tuple(items) if tag == b"t" else items
+        return tuple(items) if tag == _TUPLE else items
 
     def number(self) -> int:
         return int(self.unpack(_INT)[0])
@@ -340,13 +347,15 @@ class _Reader:
         return value if strides is None else same_layout(value, strides)
 
 
-_CONSTANTS: dict[bytes, Any] = {b"N": None, b"T": True, b"F": False}
-_READ: dict[bytes, Callable[[_Reader], Any]] = {
-    b"i": _Reader.number,
-    b"d": _Reader.floating,
-    b"c": _Reader.complex,
-    b"s": _Reader.text,
-    b"o": _Reader.opaque,
-    b"f": _Reader.callable,
-    b"a": _Reader.tensor,
+_TAGS: dict[Any, bytes] = {None: b"N", True: b"T", False: b"F"}
+_CONSTANTS = {ord(tag): value for value, tag in _TAGS.items()}
+_TUPLE, _LIST = b"tl"
+_READ: dict[int, Callable[[_Reader], Any]] = {
+    ord("i"): _Reader.number,
+    ord("d"): _Reader.floating,
+    ord("c"): _Reader.complex,
+    ord("s"): _Reader.text,
+    ord("o"): _Reader.opaque,
+    ord("f"): _Reader.callable,
+    ord("a"): _Reader.tensor,
 }
