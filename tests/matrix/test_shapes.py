@@ -23,7 +23,7 @@ ANY = st.lists(st.integers(1, 5), max_size=4).map(tuple).filter(lambda s: math.p
 # Large enough that a sample shows every piece of a piecewise operation, and has a transpose of its own.
 TELLING = st.lists(st.integers(2, 5), min_size=2, max_size=4).map(tuple).filter(lambda s: 6 <= math.prod(s) <= 60)
 FEW = settings(max_examples=2, derandomize=True, deadline=None, database=None)
-MANY = settings(max_examples=20, derandomize=True, deadline=None, database=None)
+MANY = settings(max_examples=8, derandomize=True, deadline=None, database=None)
 
 
 def is_elementwise(exercise: Exercise) -> bool:
