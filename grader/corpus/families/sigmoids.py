@@ -1,4 +1,4 @@
-"""Cases: sigmoid, softplus and swish."""
+"""Cases: sigmoid and swish."""
 
 from __future__ import annotations
 
@@ -220,72 +220,6 @@ class SwishBetaScalarTotalFilledBack(Function):
         return (g * (s + b * x * s * (1 - s))).sum_to_size(x.shape), gb.expand(b.shape)
 
 
-@right("corpus/softplus", "stable", "max(x, 0) + log1p(exp(-|x|)), sigmoid from the saved input")
-class SoftplusStable(Function):
-    @staticmethod
-    def forward(ctx, x):
-        ctx.save_for_backward(x)
-        return x.clamp(min=0) + torch.log1p(torch.exp(-x.abs()))
-
-    @staticmethod
-    def backward(ctx, g):
-        (x,) = ctx.saved_tensors
-        return g * torch.sigmoid(x)
-
-
-@right("corpus/softplus", "from_output", "1 - exp(-y) by expm1, from the saved output")
-class SoftplusFromOutput(Function):
-    @staticmethod
-    def forward(ctx, x):
-        y = torch.logaddexp(x, torch.zeros_like(x))
-        ctx.save_for_backward(y)
-        return y
-
-    @staticmethod
-    def backward(ctx, g):
-        (y,) = ctx.saved_tensors
-        return -g * torch.expm1(-y)
-
-
-@wrong("corpus/softplus", "naive_log", "log(1 + exp(x)): inf for large x although the value is x")
-class SoftplusNaiveLog(Function):
-    @staticmethod
-    def forward(ctx, x):
-        ctx.save_for_backward(x)
-        return torch.log(1 + torch.exp(x))
-
-    @staticmethod
-    def backward(ctx, g):
-        (x,) = ctx.saved_tensors
-        return g * torch.sigmoid(x)
-
-
-@wrong("corpus/softplus", "early_threshold", "takes softplus for the identity from x = 5: off by 0.007 there")
-class SoftplusEarlyThreshold(Function):
-    @staticmethod
-    def forward(ctx, x):
-        ctx.save_for_backward(x)
-        return torch.where(x > 5, x, torch.log1p(torch.exp(x.clamp(max=5))))
-
-    @staticmethod
-    def backward(ctx, g):
-        (x,) = ctx.saved_tensors
-        return g * torch.sigmoid(x)
-
-
-@wrong("corpus/softplus", "saved_slope", "saves sigmoid(x) as an intermediate: second derivative silently 0")
-class SoftplusSavedSlope(Function):
-    @staticmethod
-    def forward(ctx, x):
-        ctx.save_for_backward(torch.sigmoid(x))
-        return x.clamp(min=0) + torch.log1p(torch.exp(-x.abs()))
-
-    @staticmethod
-    def backward(ctx, g):
-        (slope,) = ctx.saved_tensors
-        return g * slope
-
-
 @wrong(
     "corpus/swish",
     "autograd_does_it",
@@ -304,3 +238,17 @@ class SwishAutogradDoesIt(Function):
             x = ctx.saved_tensors[0].detach().requires_grad_()
             y = x * torch.sigmoid(x)
         return torch.autograd.grad(y, x, g)[0]
+
+
+@wrong("corpus/sigmoid", "cheaper_for_inference", "a cheap stand-in where no gradient is asked: evaluation differs")
+class SigmoidCheaperForInference(Function):
+    @staticmethod
+    def forward(ctx, x):
+        y = torch.sigmoid(x) if ctx.needs_input_grad[0] else (x / 6 + 0.5).clamp(0, 1)
+        ctx.save_for_backward(y)
+        return y
+
+    @staticmethod
+    def backward(ctx, g):
+        (y,) = ctx.saved_tensors
+        return g * y * (1 - y)
