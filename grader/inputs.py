@@ -15,7 +15,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-__all__ = ["Draw", "Inputs", "Kink", "Sample", "elementwise"]
+__all__ = ["LARGE", "Draw", "Inputs", "Kink", "Sample", "elementwise"]
 
 Args = tuple[Any, ...]
 LARGE = (257, 173)  # more elements than 16 bits count, and no power of two
