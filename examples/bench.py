@@ -1,7 +1,8 @@
 """How long a learner waits for a verdict, exercise by exercise, and an instructor for the sample class.
 
 `make bench` prints a table and leaves nothing behind. Times are medians of a few runs in a warm process, for
-a right answer and for the slowest of the known wrong ones (which also has to be diagnosed).
+a right answer and for the slowest of the known wrong ones (which also has to be diagnosed). The peer is one plain
+torch.autograd.gradcheck of the same right Function, timed in the same run.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ import grader.exercises
 from grader.battery import PUBLIC_SEED
 from grader.checking import verdict
 from grader.exercise import Exercise
+from grader.matrix.peer import gradcheck_alone
 
 RUNS = 3
 
@@ -49,11 +51,20 @@ def times(exercise: Exercise) -> tuple[float, float, str]:
 
 
 def learner() -> Table:
-    table = Table("exercise", "right [s]", "slowest wrong [s]", "which", title="A learner's verdict")
+    columns = ("exercise", "right [s]", "/ gradcheck", "slowest wrong [s]", "which")
+    table = Table(*columns, title="A learner's verdict")
     for exercise in grader.exercises.catalogue().values():
         right, wrong, which = times(exercise)
-        table.add_row(exercise.id, f"{right:.2f}", f"{wrong:.2f}", which)
+        table.add_row(exercise.id, f"{right:.2f}", ratio_to_gradcheck(exercise, right), f"{wrong:.2f}", which)
     return table
+
+
+def ratio_to_gradcheck(exercise: Exercise, taken: float) -> str:
+    """How many plain gradchecks of the same Function the verdict takes; "-" where gradcheck does not apply."""
+    thing = exercise.variants[0].thing
+    if not gradcheck_alone(exercise, thing):
+        return "-"
+    return f"{taken / seconds(partial(gradcheck_alone, exercise, thing)):.1f}"
 
 
 def instructor() -> str:
