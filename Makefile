@@ -69,8 +69,6 @@ $(READY): pyproject.toml constraints.txt
 	@if [ ! -f $@ ]; then rm -rf .venv; fi
 	@$(PYTHON) -m venv .venv || { \
 		echo "'$(PYTHON)' cannot make a virtual environment. On Debian and Ubuntu: apt install python3-venv"; exit 1; }
-	@# The pip that an older Python brings along can fail to resolve the pins.
-	@$(PY) -m pip install --quiet --disable-pip-version-check --upgrade 'pip>=24'
 	@$(PIP_INSTALL) --editable .
 	@touch $@
 
