@@ -71,10 +71,14 @@ def step_inputs(
         yield Sample("a tensor of one element", args(draw, 1, 1))
         yield Sample("an empty tensor", args(draw, 0, 3))
 
+    def large(draw: Draw) -> Args:
+        values, rows, columns = args(draw, 97)[0], *LARGE
+        return (values.repeat(rows * columns // 97 + 1)[: rows * columns].reshape(LARGE), *choices[0])
+
     return Inputs(
         generic=lambda draw: args(draw, *draw.shape(2)),
         small=lambda draw: args(draw, 2, 3),
-        large=lambda draw: args(draw, *LARGE),
+        large=large,
         variants=variants,
         edges=edges,
         kinks=kinks,
