@@ -931,8 +931,9 @@ print("should be", (-2 / x**3).tolist(), "and", (6 / x**4).tolist())
 # `backward` computes from them can be differentiated once more.
 #
 # So there are two honest ways. Save inputs or outputs only, and compute the rest in `backward`. Or save what you like and
-# mark `backward` with `@once_differentiable` (from `torch.autograd.function`): then a second derivative raises an error
-# instead of giving a wrong number.
+# mark `backward` with `@once_differentiable` (from `torch.autograd.function`): then calling
+# `.backward()` on something made from the gradient raises an error instead of filling in a wrong number. (It is no
+# perfect guard: a sum with other terms, asked for by `torch.autograd.grad`, can still lose its part silently.)
 #
 # The last patient computes the length of each row, $y = \lVert x \rVert = \sqrt{\sum_k x_k^2}$ over the last dimension. Its
 # gradient is the unit vector along $x$:
