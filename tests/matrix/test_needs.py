@@ -90,6 +90,7 @@ def test_something_is_rejected_by_this_check_alone(check: str) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(1800)
 @pytest.mark.parametrize("check", EXPLAINED)
 def test_the_others_reject_something_and_nothing_alone(check: str) -> None:
     rejected = [row(k).rejected_by for k in everything() if not k.right]

@@ -22,6 +22,7 @@ def test_the_tables_of_some_exercises(id: str) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(1800)
 def test_the_whole_page() -> None:
     expected = page([row(known) for known in everything()], list(all_exercises().values()))
     assert page_path().read_text(encoding="utf-8") == expected, RENEW

@@ -14,6 +14,7 @@ def test_two_more_seeds(known: Known) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(900)
 @pytest.mark.parametrize("known", everything(), ids=lambda k: k.name)
 def test_fifty_seeds(known: Known) -> None:
     assert [seed for seed in range(50) if accepted(known, seed) != known.right] == []
