@@ -26,9 +26,7 @@ __all__ = ["behaviour", "diagnosis", "right_behaviour", "same_behaviour"]
 Behaviour = list[tuple[Any, ...]]
 
 
-def diagnosis(
-    exercise: Exercise, subject: Subject, failed: frozenset[str], seed: int
-) -> tuple[Misconception, ...]:
+def diagnosis(exercise: Exercise, subject: Subject, failed: frozenset[str], seed: int) -> tuple[Misconception, ...]:
     """The misconceptions that explain what was seen, best first; empty where none does."""
     mine = behaviour(exercise, subject, seed)
     right = right_behaviour(exercise, seed)
@@ -53,7 +51,7 @@ def what_is_saved(exercise: Exercise, subject: Subject, seed: int) -> tuple[str,
     """What a Function keeps for backward, to tell apart mistakes that are the same in all else."""
     if exercise.kind == "plain":
         return ()
-    return subject.observe(Probe(Bench(exercise, subject, seed, "saved").generic())).facts.saved
+    return subject.observe(Probe(Bench(exercise, subject, seed, "saved").generic(), ask_saved=True)).facts.saved
 
 
 @lru_cache(maxsize=2048)
@@ -66,9 +64,7 @@ def behaviour(exercise: Exercise, subject: Subject, seed: int) -> Behaviour:
     """What a subject answers on the diagnosis probes: values, or the kind of error."""
     bench = Bench(exercise, subject, seed, "diagnosis")
     with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(
-            0
-        )  # code that draws random numbers must draw the same ones each time to be recognised
+        torch.manual_seed(0)  # code that draws random numbers must draw the same ones each time to be recognised
         answers = [_answer(bench, args) for args in _probe_args(bench)]
         return answers + [_answer_at_kink(bench, sample.args) for sample in exercise.inputs.at_kinks]
 
@@ -111,8 +107,7 @@ def _answer(bench: Bench, args: tuple[Any, ...]) -> tuple[Any, ...]:
         returned = tuple(kind for one in seen.returned for kind, _, _ in one.items)
         return (*error, seen.outputs, returned)
     grads = tuple(
-        None if g is None and not isinstance(a, Tensor) else g
-        for g, a in zip(seen.grads[0], args, strict=True)
+        None if g is None and not isinstance(a, Tensor) else g for g, a in zip(seen.grads[0], args, strict=True)
     )
     return ("run", seen.outputs, grads)
 

@@ -203,7 +203,7 @@ class _Run:
             b is not None and not same_tensor(a, b) for a, b in zip(self.given, self.before, strict=True)
         )
         facts.output_is_input = _aliases(self.outputs, self.given)
-        if self.subject.is_function:
+        if self.subject.is_function and self.probe.ask_saved:
             _note_saved(facts, self.outputs, self.given)
         if seen.not_tensors:
             seen.failure = Failure("forward", NOT_A_TENSOR, f"forward returned a {seen.not_tensors[0]}, not a tensor")

@@ -59,6 +59,7 @@ class Probe:
     transform        run the forward under torch.func.vmap over dimension 0 of the arguments with True in `wanted`,
                      or under torch.func.jvp with the tangents in upstream[0] (one per argument)
     device           "meta" runs shapes only, and finds factory calls that ignore the device
+    ask_saved        also note what is kept for backward (facts saved, saved_bytes, saved_floats); it takes time
     ask_freed        also make a call whose output is dropped, and see whether its graph node goes with it
     """
 
@@ -76,6 +77,7 @@ class Probe:
     second: Grads | None = None
     transform: Transform = "none"
     device: Literal["cpu", "meta"] = "cpu"
+    ask_saved: bool = False
     ask_freed: bool = False
 
     def with_(self, **changes: Any) -> Probe:
@@ -125,7 +127,8 @@ class Facts:
 
     is_function      the subject is an autograd.Function class; else the facts about its backward say nothing
     backward_calls   how often the class's own backward ran
-    saved_bytes      bytes kept for backward in saved tensors and ctx attributes, each storage counted once
+    saved_bytes      bytes kept for backward in saved tensors and ctx attributes, each storage counted once; this and
+                     the next two are noted only where the probe asks for them
     saved_floats     how many different floating-point tensors are kept
     saved            what those tensors are: "an input", "the output", or dtype and size
     requires_grad_changed   an argument of a plain function requires grad now and did not before, or the reverse

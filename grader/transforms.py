@@ -24,18 +24,80 @@ __all__ = ["TRANSFORMS", "Transform", "derived_misconceptions"]
 
 Vjp = Callable[..., tuple[Any, ...]]
 Spoil = Callable[[Vjp, Any, tuple[Any, ...]], Any]
+Keep = Callable[[Callable[..., Any], Vjp], type[Function]]
+
+
+def _saved(forward: Callable[..., Any], vjp: Vjp) -> type[Function]:
+    """Inputs kept as they should be."""
+
+    class Saved(Function):
+        @staticmethod
+        def forward(ctx: Any, *args: Any) -> Any:
+            ctx.save_for_backward(*[a if isinstance(a, Tensor) else None for a in args])
+            ctx.plain = [None if isinstance(a, Tensor) else a for a in args]
+            return forward(*args)
+
+        @staticmethod
+        def backward(ctx: Any, g: Any) -> Any:
+            args = tuple(p if s is None else s for s, p in zip(ctx.saved_tensors, ctx.plain, strict=True))
+            return vjp(g, *args)
+
+    return Saved
+
+
+def _on_ctx(forward: Callable[..., Any], vjp: Vjp) -> type[Function]:
+    class KeptOnCtx(Function):
+        @staticmethod
+        def forward(ctx: Any, *args: Any) -> Any:
+            ctx.kept = args
+            return forward(*args)
+
+        @staticmethod
+        def backward(ctx: Any, g: Any) -> Any:
+            return vjp(g, *ctx.kept)
+
+    return KeptOnCtx
+
+
+def _on_class(forward: Callable[..., Any], vjp: Vjp) -> type[Function]:
+    class KeptOnClass(Function):
+        kept: tuple[Any, ...] = ()
+
+        @staticmethod
+        def forward(ctx: Any, *args: Any) -> Any:
+            KeptOnClass.kept = args
+            return forward(*args)
+
+        @staticmethod
+        def backward(ctx: Any, g: Any) -> Any:
+            return vjp(g, *KeptOnClass.kept)
+
+    return KeptOnClass
 
 
 @dataclass(frozen=True)
 class Transform:
-    """A way to spoil a VJP. `values`: whether the mistake shows in the gradient's values (else in how it
-    is done)."""
+    """A way to spoil the reference.
+
+    spoil    makes the wrong gradients from the right VJP
+    keep     makes the Function from a forward and a VJP, and says where the inputs are kept between the two
+    values   the mistake shows in the gradient's values (else in how it is done)
+    """
 
     id: str
     sentence: str
     spoil: Spoil
+    keep: Keep = _saved
     values: bool = True
     applies: Callable[[Exercise], bool] = lambda _: True
+
+    def function(self, forward: Callable[..., Any], vjp: Vjp) -> type[Function]:
+        """The Function with this forward and the spoilt gradient."""
+        return self.keep(forward, lambda g, *args: self.spoil(vjp, g, args))
+
+
+def _right(vjp: Vjp, g: Any, args: tuple[Any, ...]) -> Any:
+    return vjp(g, *args)
 
 
 def _map(function: Callable[[Tensor], Any]) -> Spoil:
@@ -205,6 +267,24 @@ TRANSFORMS: tuple[Transform, ...] = (
         values=False,
         applies=_twice_differentiable,
     ),
+    Transform(
+        "kept_on_ctx",
+        "You store an input as an attribute of ctx. Autograd cannot watch it there: if somebody edits the "
+        "tensor in place, your gradient is silently wrong. Tensors for backward have a place of their own.",
+        _right,
+        keep=_on_ctx,
+        values=False,
+        applies=_keeps_inputs,
+    ),
+    Transform(
+        "kept_on_class",
+        "What backward needs is kept on the class (or in a global), so a second call overwrites what the "
+        "first one saved. Only ctx belongs to one call.",
+        _right,
+        keep=_on_class,
+        values=False,
+        applies=_keeps_inputs,
+    ),
 )
 
 
@@ -230,10 +310,13 @@ def _derived(exercise: Exercise, _written: int) -> tuple[Misconception, ...]:
     seen = [right_behaviour(exercise, PUBLIC_SEED)]
     seen += [behaviour(exercise, LocalSubject(m.thing), PUBLIC_SEED) for m in exercise.written_misconceptions]
     found = []
-    for transform in (*TRANSFORMS, *STATE):
+    reference = exercise.reference
+    assert reference.vjp is not None
+    for transform in TRANSFORMS:
         if transform.id in taken or not transform.applies(exercise):
             continue
-        misconception = Misconception(transform.id, _spoilt(exercise, transform), None, transform.sentence)
+        thing = transform.function(reference.forward, reference.vjp)
+        misconception = Misconception(transform.id, thing, None, transform.sentence)
         if transform.values:
             mine = behaviour(exercise, LocalSubject(misconception.thing), PUBLIC_SEED)
             if any(same_behaviour(mine, other) for other in seen):
@@ -241,79 +324,3 @@ def _derived(exercise: Exercise, _written: int) -> tuple[Misconception, ...]:
             seen.append(mine)
         found.append(misconception)
     return tuple(found)
-
-
-def _spoilt(exercise: Exercise, transform: Transform) -> type[Function]:
-    """An autograd.Function with the reference's forward and the spoilt gradient."""
-    reference = exercise.reference
-    assert reference.vjp is not None
-    vjp = reference.vjp
-
-    class Spoilt(Function):
-        @staticmethod
-        def forward(ctx: Any, *args: Any) -> Any:
-            ctx.save_for_backward(*[a if isinstance(a, Tensor) else None for a in args])
-            ctx.plain = [None if isinstance(a, Tensor) else a for a in args]
-            return reference.forward(*args)
-
-        @staticmethod
-        def backward(ctx: Any, g: Any) -> Any:
-            args = tuple(p if s is None else s for s, p in zip(ctx.saved_tensors, ctx.plain, strict=True))
-            return transform.spoil(vjp, g, args)
-
-    if transform in STATE:
-        return _KEEPERS[transform.id](reference.forward, vjp)
-    return Spoilt
-
-
-def _on_ctx(forward: Callable[..., Any], vjp: Vjp) -> type[Function]:
-    class KeptOnCtx(Function):
-        @staticmethod
-        def forward(ctx: Any, *args: Any) -> Any:
-            ctx.kept = args
-            return forward(*args)
-
-        @staticmethod
-        def backward(ctx: Any, g: Any) -> Any:
-            return vjp(g, *ctx.kept)
-
-    return KeptOnCtx
-
-
-def _on_class(forward: Callable[..., Any], vjp: Vjp) -> type[Function]:
-    class KeptOnClass(Function):
-        kept: tuple[Any, ...] = ()
-
-        @staticmethod
-        def forward(ctx: Any, *args: Any) -> Any:
-            KeptOnClass.kept = args
-            return forward(*args)
-
-        @staticmethod
-        def backward(ctx: Any, g: Any) -> Any:
-            return vjp(g, *KeptOnClass.kept)
-
-    return KeptOnClass
-
-
-STATE: tuple[Transform, ...] = (
-    Transform(
-        "kept_on_ctx",
-        "You store an input as an attribute of ctx. Autograd cannot watch it there: if somebody edits the "
-        "tensor in place, your "
-        "gradient is silently wrong. Tensors for backward have a place of their own.",
-        lambda vjp, g, args: vjp(g, *args),
-        values=False,
-        applies=_keeps_inputs,
-    ),
-    Transform(
-        "kept_on_class",
-        "What backward needs is kept on the class (or in a global), so a second call overwrites what the "
-        "first one saved. Only "
-        "ctx belongs to one call.",
-        lambda vjp, g, args: vjp(g, *args),
-        values=False,
-        applies=_keeps_inputs,
-    ),
-)
-_KEEPERS = {"kept_on_ctx": _on_ctx, "kept_on_class": _on_class}

@@ -216,6 +216,22 @@ class Bench:
 
     # ---- comparisons ---------------------------------------------------------------------------------------------
 
+    def compare_outputs(
+        self,
+        seen: Observation,
+        args: Args,
+        *,
+        fact: str,
+        cause: str = "",
+        look: str = "",
+        tolerance: float | None = None,
+    ) -> None:
+        """Fail unless the outputs are the reference's for `args`; `fact` ("For ... the output is wrong") says when."""
+        for mine, right in zip(seen.outputs, self.right_outputs(args), strict=True):
+            problem = difference(mine, right, tolerance or self.contract.tolerance)
+            if problem:
+                raise Failed(f"{fact}: {problem}.", cause=cause, look=look)
+
     def compare(
         self,
         got: Grads,

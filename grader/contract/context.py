@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
-from grader.contract.check import Bench, Failed, check, difference
+from grader.contract.check import Bench, Failed, check
 from grader.contract.values import has_reference, is_differentiable
 from grader.subject import Args, Observation, Probe, edited
 
@@ -99,12 +99,8 @@ def independent_calls(bench: Bench) -> None:
             Probe(args, upstream=(upstream,), meanwhile="other_call", other=other),
             where="a backward after another forward",
         )
-        for mine, right in zip(seen.outputs, bench.right_outputs(args), strict=True):
-            problem = difference(mine, right, bench.contract.tolerance)
-            if problem:
-                raise Failed(
-                    f"After a second call the output of the first is wrong: {problem}.", cause="shared memory."
-                )
+        fact = "After a second call the output of the first is wrong"
+        bench.compare_outputs(seen, args, fact=fact, cause="shared memory.")
         bench.compare(
             seen.grads[0],
             bench.right_grads(args, upstream),
@@ -138,10 +134,8 @@ def fresh_call(bench: Bench) -> None:
     earlier = tuple(edited(a) if isinstance(a, Tensor) and a.is_floating_point() else a for a in args)
     where = "tensors that were edited in place since an earlier call"
     seen = bench.observe(Probe(args, upstream=(upstream,), before=earlier), where=where)
-    for mine, right in zip(seen.outputs, bench.right_outputs(args), strict=True):
-        problem = difference(mine, right, bench.contract.tolerance)
-        if problem:
-            raise Failed(f"For {where} the output is wrong: {problem}.", cause="an earlier call was remembered.")
+    fact = f"For {where} the output is wrong"
+    bench.compare_outputs(seen, args, fact=fact, cause="an earlier call was remembered.")
     bench.compare(
         seen.grads[0], bench.right_grads(args, upstream), where=where, cause="something from an earlier call was kept."
     )
@@ -212,7 +206,9 @@ def saved_memory(bench: Bench) -> None:
 
 
 def _within_budget(bench: Bench, args: Args) -> None:
-    facts = bench.observe(Probe(args, upstream=(bench.upstream(args),)), where="an ordinary input").facts
+    facts = bench.observe(
+        Probe(args, upstream=(bench.upstream(args),), ask_saved=True), where="an ordinary input"
+    ).facts
     budget = bench.contract.saved_bytes(*args) if bench.contract.saved_bytes else None
     if budget is not None and facts.saved_bytes > budget:
         raise Failed(

@@ -77,15 +77,7 @@ def gradcheck(bench: Bench) -> None:
     """Catches a backward that is not the derivative of its own forward, by torch.autograd.gradcheck in
     float64. Cannot see a wrong forward, an upstream used non-linearly, state, layout, dtype, nor anything
     at a kink."""
-    args = bench.generic(small=True)
-    function, tensors = proxied(bench.subject, args)
-    try:
-        good = torch.autograd.gradcheck(
-            function, tensors, eps=1e-6, atol=1e-5, raise_exception=False, check_undefined_grad=False
-        )
-    except SubjectFailed as error:
-        raise failed_call(error.failure, "the inputs of gradcheck") from None
-    if not good:
+    if not _gradcheck_accepts(bench):
         raise Failed(
             "torch.autograd.gradcheck says False: the numerical and your analytical Jacobian differ.",
             cause="the backward is not the derivative of your own forward.",
@@ -97,20 +89,23 @@ def gradcheck(bench: Bench) -> None:
 def surrogate(bench: Bench) -> None:
     """Catches the true derivative where a surrogate is asked: gradcheck on a straight-through estimator
     must say False. Which surrogate it is, the check `vjp` says."""
-    args = bench.generic(small=True)
-    function, tensors = proxied(bench.subject, args)
-    try:
-        good = torch.autograd.gradcheck(
-            function, tensors, eps=1e-6, atol=1e-5, raise_exception=False, check_undefined_grad=False
-        )
-    except SubjectFailed as error:
-        raise failed_call(error.failure, "the inputs of gradcheck") from None
-    if good:
+    if _gradcheck_accepts(bench):
         raise Failed(
             "gradcheck accepts your gradient, so it is the true derivative of the forward; here another one "
             "is declared.",
             look="what the exercise declares the gradient to be.",
         )
+
+
+def _gradcheck_accepts(bench: Bench) -> bool:
+    """What torch.autograd.gradcheck says of a small ordinary sample, through the seam."""
+    function, tensors = proxied(bench.subject, bench.generic(small=True))
+    try:
+        return torch.autograd.gradcheck(
+            function, tensors, eps=1e-6, atol=1e-5, raise_exception=False, check_undefined_grad=False
+        )
+    except SubjectFailed as error:
+        raise failed_call(error.failure, "the inputs of gradcheck") from None
 
 
 @check("kinks", stage="gradient", applies=lambda e: bool(e.inputs.kinks))

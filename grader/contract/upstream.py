@@ -96,11 +96,9 @@ def input_layout(bench: Bench) -> None:
         upstream = bench.upstream(args)
         where = f"inputs in a {layout} memory layout"
         seen = bench.observe(Probe(args, upstream=(upstream,), input_layout=layout), where=where)
-        for mine, right in zip(seen.outputs, bench.right_outputs(args), strict=True):
-            problem = difference(mine, right, bench.contract.tolerance)
-            if problem:
-                raise Failed(f"For {where} the output is wrong: {problem}.", cause="raw storage is read.")
-        bench.compare(seen.grads[0], bench.right_grads(args, upstream), where=where, cause="raw storage is read.")
+        cause = "raw storage is read."
+        bench.compare_outputs(seen, args, fact=f"For {where} the output is wrong", cause=cause)
+        bench.compare(seen.grads[0], bench.right_grads(args, upstream), where=where, cause=cause)
 
 
 def several_outputs(exercise: Exercise) -> bool:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from grader.contract.check import Bench, Failed, cast, check, difference, must_reveal, short
+from grader.contract.check import Bench, Failed, cast, check, must_reveal, short
 from grader.inputs import Sample
 from grader.subject import Args, Probe
 
@@ -30,14 +30,14 @@ def _compare_forward(
     right = bench.right_outputs(sample.args)
     if len(seen.outputs) != len(right):
         raise Failed(f"forward gave {len(seen.outputs)} outputs for {sample.name}, expected {len(right)}.")
-    for mine, expected in zip(seen.outputs, right, strict=True):
-        problem = difference(mine, expected, tolerance or bench.contract.tolerance)
-        if problem:
-            raise Failed(
-                f"For {sample.name} the output is wrong: {problem}.",
-                cause="the forward computes something else for this input.",
-                look="compare your forward with the formula in the exercise, for this kind of input.",
-            )
+    bench.compare_outputs(
+        seen,
+        sample.args,
+        fact=f"For {sample.name} the output is wrong",
+        cause="the forward computes something else for this input.",
+        look="compare your forward with the formula in the exercise, for this kind of input.",
+        tolerance=tolerance,
+    )
 
 
 @check("forward", stage="forward", applies=has_reference)
@@ -96,10 +96,7 @@ def no_grad(bench: Bench) -> None:
     _compare_forward(bench, Sample("a call under torch.no_grad()", bench.generic()), grad_enabled=False)
     frozen = bench.generic("frozen")
     seen = bench.observe(Probe(frozen, wanted=(False,) * len(frozen)), where="inputs that need no gradient")
-    for mine, expected in zip(seen.outputs, bench.right_outputs(frozen), strict=True):
-        problem = difference(mine, expected, bench.contract.tolerance)
-        if problem:
-            raise Failed(f"When no input needs a gradient the output is wrong: {problem}.")
+    bench.compare_outputs(seen, frozen, fact="When no input needs a gradient the output is wrong")
 
 
 @check("low_precision", stage="contract", applies=lambda e: has_reference(e) and e.contract.low_precision)
@@ -112,10 +109,8 @@ def low_precision(bench: Bench) -> None:
         upstream = cast(bench.upstream(args), dtype)
         where = f"a {short(dtype)} input"
         seen = bench.observe(Probe(args, upstream=(upstream,)), where=where)
-        for mine, expected in zip(seen.outputs, bench.right_outputs(args), strict=True):
-            problem = difference(mine, expected, tolerance)
-            if problem:
-                raise Failed(f"For {where} the output is wrong: {problem}.", cause="a dtype written into the code.")
+        fact, cause = f"For {where} the output is wrong", "a dtype written into the code."
+        bench.compare_outputs(seen, args, fact=fact, cause=cause, tolerance=tolerance)
         bench.compare(seen.grads[0], bench.right_grads(args, upstream), where=where, tolerance=tolerance)
         _returned_dtypes(bench, seen.returned, args, where)
 

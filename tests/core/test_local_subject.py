@@ -279,7 +279,7 @@ def test_saved_bytes_count_each_storage_once() -> None:
         ctx.mask = x > 0
         return y
 
-    facts = observe(from_forward(forward), X).facts
+    facts = observe(from_forward(forward), X, ask_saved=True).facts
     assert facts.saved_bytes == 2 * X.numel() * 8 + X.numel()
     assert facts.saved_floats == 2
     assert facts.saved == ("a bool tensor of 6 elements", "an input", "the output")
@@ -290,7 +290,7 @@ def test_lists_and_dicts_on_ctx_are_counted() -> None:
         ctx.kept = {"a": [x + 1], "b": (x + 2, 3)}
         return x.clone()
 
-    facts = observe(from_forward(forward), X).facts
+    facts = observe(from_forward(forward), X, ask_saved=True).facts
     assert facts.saved_bytes == 2 * X.numel() * 8
     assert facts.saved == ("a float64 tensor of 6 elements",) * 2
 
