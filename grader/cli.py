@@ -127,12 +127,21 @@ def new_class(folder: Path, example: bool) -> None:
     "--jobs", type=click.IntRange(min=1), help="Submissions at a time.  [default: one for each core]"
 )
 @click.option("--force", is_flag=True, help="Also run submissions again that have not changed.")
+@click.option(
+    "--unsafe", is_flag=True, help="Where there is no sandbox, run submissions with your own rights."
+)
+@click.option("--scheduler", metavar="ADDRESS", help="Grade on the workers of this Dask scheduler.")
+@click.option("--dry-run", is_flag=True, help="Grade and show the scores, but enter nothing.")
+@click.option("--yes", is_flag=True, help="Do not ask before a changed test set changes scores.")
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON on stdout.")
-def grade(folder: Path, lesson: str | None, jobs: int | None, force: bool, as_json: bool) -> None:
-    """Grade what was handed in under DIR/submitted, and print the class as a table."""
+def grade(folder: Path, **options: Any) -> None:
+    """Grade what was handed in under DIR/submitted, and print the class as a table.
+
+    Students' code runs in a sandbox (see grader doctor). A run that was stopped or killed goes on where it was.
+    """
     from grader.classroom.commands import grade as run
 
-    run(folder, lesson=lesson, jobs=jobs, force=force, as_json=as_json)
+    run(folder, **options)
 
 
 @main.command()

@@ -17,7 +17,13 @@ import warnings
 from collections.abc import Callable, Iterator
 from functools import lru_cache
 
-__all__ = ["warm", "warm_when_idle"]
+__all__ = ["import_all", "warm", "warm_when_idle"]
+
+
+def import_all() -> None:
+    """Import what a check needs, and compute nothing: a process may still be forked afterwards."""
+    for name in _MODULES:
+        importlib.import_module(name)
 
 
 @lru_cache(maxsize=1)

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 import click
 from rich.console import Console
 
+from grader.classroom.changes import ScoreChange
 from grader.classroom.create import new_class
 from grader.classroom.folder import ClassFolder
 from grader.classroom.page import write_report
+from grader.classroom.progress import watcher
 from grader.classroom.run import grade_class
 from grader.classroom.settings import find_alembic, load_config
 from grader.classroom.summary import ClassSummary, summarise
-from grader.classroom.table import print_summary, progress_line
+from grader.classroom.table import print_changes, print_summary
+from grader.errors import GraderError
 
 __all__ = ["create", "grade", "report"]
 
@@ -33,18 +37,55 @@ def create(path: Path, *, example: bool) -> None:
     click.echo(f"Hand out release/, put what comes back into submitted/STUDENT/LESSON/, then: grader grade {path}")
 
 
-def grade(path: Path, *, lesson: str | None, jobs: int | None, force: bool, as_json: bool) -> None:
-    """Grade, with a line on stderr for each submission, and print the result."""
-    summary = grade_class(
-        path,
-        lesson=lesson,
-        jobs=jobs,
-        force=force,
-        say=lambda done, total, outcome: click.echo(progress_line(done, total, outcome), err=True),
-    )
-    whole = summary if lesson is None else _summary(summary.folder)
-    write_report(whole)
+def grade(
+    path: Path,
+    *,
+    lesson: str | None,
+    jobs: int | None,
+    force: bool,
+    unsafe: bool,
+    scheduler: str | None,
+    dry_run: bool,
+    yes: bool,
+    as_json: bool,
+) -> None:
+    """Grade, with what goes on shown on stderr, and print the result."""
+    stderr = Console(stderr=True)
+    shown = watcher(stderr)
+    try:
+        summary = grade_class(
+            path,
+            lesson=lesson,
+            jobs=jobs,
+            force=force,
+            unsafe=unsafe,
+            scheduler=scheduler,
+            dry_run=dry_run,
+            agree=lambda changes: _agreed(changes, stderr, yes=yes),
+            watcher=shown,
+        )
+    except KeyboardInterrupt:
+        raise GraderError(
+            f"stopped. What was graded until now is kept; go on with: grader grade {path}"
+        ) from None
+    finally:
+        shown.end()
+    if dry_run:
+        print_changes(summary.changes, stderr, title="What a run without --dry-run would enter")
+    else:
+        write_report(summary if lesson is None else _summary(summary.folder))
     _print(summary, as_json)
+
+
+def _agreed(changes: list[ScoreChange], stderr: Console, *, yes: bool) -> bool:
+    """Show which scores would change; on a terminal, ask whether they shall."""
+    print_changes(changes, stderr, title="Other scores for the same submissions, by a changed test set")
+    if yes or not (sys.stdin.isatty() and stderr.is_terminal):
+        return True
+    agreed = click.confirm("Write these scores into the gradebook?", err=True)
+    if not agreed:
+        click.echo("Nothing of it was written; the next run asks again.", err=True)
+    return agreed
 
 
 def report(path: Path, *, as_json: bool) -> None:

@@ -22,9 +22,17 @@ from traitlets.config import Config
 
 from grader.classroom.folder import ClassFolder
 
-__all__ = ["Row", "Writer", "class_logger", "course", "make_gradebook", "read_rows"]
+__all__ = ["Entry", "Row", "Writer", "class_logger", "course", "make_gradebook", "read_rows"]
 
 RETRIES = 3  # the formgrader may hold the database for a moment
+
+
+@dataclass(frozen=True)
+class Entry:
+    student: str
+    lesson: str
+    executed: NotebookNode
+    doubtful: list[str]
 
 
 class Writer:
@@ -33,7 +41,30 @@ class Writer:
     def __init__(self, folder: ClassFolder, config: Config) -> None:
         self.folder, self.config, self.log = folder, config, class_logger(folder)
 
-    def save(self, student: str, lesson: str, executed: NotebookNode, doubtful: list[str]) -> None:
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        pass
+
+    def save(self, entries):
+        import shutil
+
+        import nbformat
+        found = []
+        for e in entries:
+            t = self.folder.staged(e.student, e.lesson)
+            shutil.rmtree(t, ignore_errors=True)
+            shutil.copytree(self.folder.submitted(e.student, e.lesson), t, symlinks=True, ignore=shutil.ignore_patterns("*.ipynb"))
+            nbformat.write(e.executed, t / f"{e.lesson}.ipynb")
+            try:
+                self.save1(e.student, e.lesson, e.executed, e.doubtful)
+                found.append(None)
+            except Exception as x:
+                found.append(x)
+        return found
+
+    def save1(self, student: str, lesson: str, executed: NotebookNode, doubtful: list[str]) -> None:
         """Enter the scores of `executed`, then write the feedback. Manual scores and comments are kept.
 
         doubtful: grade_ids of test cells that a person should look at; the formgrader lists them.

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -19,6 +21,7 @@ from nbgrader.api import Gradebook, MissingEntry
 
 from grader.classroom.folder import ClassFolder
 from grader.errors import GraderError
+from grader.exercises import LESSON_MODULES, catalogue
 
 __all__ = ["Master", "grade_id", "is_test", "load_master"]
 
@@ -59,7 +62,7 @@ class Master:
     def version(self, secret: str) -> str:
         """The version of the test set: other tests, points, seeds or grading code make another one."""
         told: list[Any] = [[n, c.source, c.metadata.nbgrader.get("points")] for n, c in self.cells.items()]
-        text = json.dumps([told, secret, grading_code()])
+        text = json.dumps([told, secret, _grading_code(self.cells.values())])
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
@@ -102,12 +105,27 @@ def _merged(lesson: str, path: Path, url: str, root: Path) -> Master:
     return Master(lesson, notebook, released)
 
 
-@lru_cache(maxsize=1)
-def grading_code() -> str:
-    """A digest of this package's code: a changed check is a changed test set."""
+_NO_VERDICT = ("cli.py", "corpus", "exercises", "learning", "lessons", "listing.py", "loading.py", "matrix")
+
+
+def _grading_code(cells: Iterable[NotebookNode]) -> str:
+    """A digest of the code that makes the verdicts of a lesson's test cells: a changed check is a changed test set.
+
+    Of the exercises those of the lessons that the cells name; of all, where one is not known.
+    """
+    named = {id for cell in cells if is_test(cell) for id in re.findall(r"""\bgrade\(\s*["'](\w+)""", cell.source)}
+    known = catalogue()
+    lessons = {known[id].lesson.partition("_")[2] if id in known else "" for id in named}
+    return _digest_of(tuple(sorted(lessons if lessons <= set(LESSON_MODULES) else LESSON_MODULES)))
+
+
+@lru_cache
+def _digest_of(lessons: tuple[str, ...]) -> str:
     package = Path(__file__).parent.parent
+    files = [f for f in package.rglob("*.py") if f.relative_to(package).parts[0] not in _NO_VERDICT]
+    for name in lessons:
+        files += [package / "exercises" / f"{name}.py", *(package / "exercises" / name).rglob("*.py")]
     digest = hashlib.sha256()
-    for file in sorted(package.rglob("*.py")):
-        if file.relative_to(package).parts[0] not in ("learning", "lessons", "cli.py"):
-            digest.update(file.read_bytes())
+    for file in sorted(f for f in files if f.is_file()):
+        digest.update(file.read_bytes())
     return digest.hexdigest()

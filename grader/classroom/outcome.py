@@ -11,7 +11,7 @@ from nbformat import NotebookNode
 
 from grader.classroom.folder import ClassFolder, write_atomically
 from grader.classroom.master import Master, grade_id, is_test
-from grader.classroom.settle import GRADER_FAILED, NO_RESULT, problem, score, verdict
+from grader.grading.outputs import DIED, GRADER_FAILED, NO_RESULT, NOT_RUN, STOPPED, problem, score, verdict
 
 __all__ = ["ExerciseResult", "Outcome", "Status", "from_executed"]
 
@@ -49,8 +49,13 @@ class ExerciseResult:
 
 @dataclass(frozen=True)
 class Outcome:
-    """One submission. `reason` is one sentence for people, `notes` what was mended, `key` the content it
-    belongs to."""
+    """One submission.
+
+    reason    one sentence for people
+    notes     what was mended
+    content, version   stand for what was handed in and for the test set; "": to be graded again
+    stamp     stands for the files' sizes and times
+    """
 
     student: str
     lesson: str
@@ -58,8 +63,14 @@ class Outcome:
     reason: str = ""
     notes: list[str] = field(default_factory=list)
     exercises: list[ExerciseResult] = field(default_factory=list)
-    key: str = ""
+    content: str = ""
+    version: str = ""
+    stamp: str = ""
     seconds: float = 0.0
+
+    @property
+    def points(self) -> float:
+        return sum(result.points for result in self.exercises)
 
     def save(self, folder: ClassFolder) -> None:
         write_atomically(folder.outcome(self.student, self.lesson), json.dumps(asdict(self), indent=1) + "\n")
@@ -82,13 +93,14 @@ class Outcome:
 UNJUDGED = "could not be judged"  # what the one finding of a report says that could not be made
 
 WORDS = {
-    "KernelDied": "its code ended the whole Python process",
-    "CellTimeoutError": "its test did not finish in time",
-    "NotRun": "it was not run: time limit of the submission",
-    "StdinNotImplementedError": "it waits for input(); remove that line",
+    DIED: "its code ended the whole Python process",
+    STOPPED: "it did not finish in time",
+    NOT_RUN: "it was not run: time limit of the submission",
+    "EOFError": "it waits for input(); remove that line",
     "NotImplementedError": "not written yet",
     NO_RESULT: "the hidden test gave no usable result",
 }
+_TROUBLE = (DIED, STOPPED, NOT_RUN)
 
 
 def from_executed(notebook: NotebookNode, master: Master) -> tuple[Status, str, list[ExerciseResult]]:
@@ -104,9 +116,9 @@ def from_executed(notebook: NotebookNode, master: Master) -> tuple[Status, str, 
 
 
 def _result(name: str, cell: NotebookNode, points: float, master: Master) -> ExerciseResult:
-    told, error = verdict(cell) or {}, problem(cell)
+    told, error = verdict(cell.outputs) or {}, problem(cell.outputs)
     exercise = str(told.get("exercise") or master.solution_of(name) or name)
-    earned = 0.0 if error else (score(cell) or 0.0)
+    earned = 0.0 if error else (score(cell.outputs) or 0.0)
     failed = [str(finding.get("check")) for finding in _failed(told)]
     diagnosis = [str(d) for d in _list(told, "diagnosis")]
     why = _in_words(error) or _unjudged(told) or ("" if diagnosis else _unwritten(told))
@@ -149,8 +161,8 @@ def _trouble(notebook: NotebookNode) -> list[str]:
     """What a person may want to know about single cells: time limits and ended processes."""
     found = []
     for number, cell in enumerate(notebook.cells, start=1):
-        error = problem(cell) if cell.cell_type == "code" else None
-        if error and error[0] in ("KernelDied", "CellTimeoutError", "NotRun"):
+        error = problem(cell.outputs) if cell.cell_type == "code" else None
+        if error and error[0] in _TROUBLE:
             found.append(f"{_where(cell, number)}: {error[1]}")
     return found
 

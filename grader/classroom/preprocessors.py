@@ -13,7 +13,7 @@ from nbgrader.utils import is_grade
 from grader.classroom.folder import ClassFolder
 from grader.classroom.master import load_master
 from grader.classroom.repair import repair
-from grader.classroom.settle import VERDICT
+from grader.hidden import MIME
 
 __all__ = ["HideTests", "RepairSubmission"]
 
@@ -40,7 +40,7 @@ class HideTests(ClearHiddenTests):  # type: ignore[misc]
 
     def preprocess_cell(self, cell: NotebookNode, resources: Resources, index: int) -> tuple[NotebookNode, Resources]:
         if is_grade(cell) and cell.cell_type == "code":
-            cell.outputs = [out for out in cell.outputs if VERDICT not in out.get("data", {})]
+            cell.outputs = [out for out in cell.outputs if MIME not in out.get("data", {})]
             for out in cell.outputs:
                 if out.output_type == "error":
                     out.traceback = [f"{out.ename}: {out.evalue}"]

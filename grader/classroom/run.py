@@ -1,9 +1,9 @@
 """grader grade: every submission of a class, in parallel, whatever the files are like.
 
-    submitted/ --find, repair--> .grader/staged --Executor--> executed --Writer--> gradebook.db, feedback/
+    submitted/ --prepare--> Job --Engine--> verdicts (the journal) --Writer--> gradebook.db, autograded/, feedback/
 
-Only the executor runs students' code, and only the writer touches the gradebook. Whatever goes wrong with one
-submission becomes its outcome; the run goes on.
+Only the engine's sandboxed processes run students' code, and only the writer touches the gradebook. Whatever goes wrong
+with one submission becomes its outcome; the run goes on. What is killed at any moment is taken up by the next run.
 """
 
 from __future__ import annotations
@@ -11,114 +11,47 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import shutil
-import stat
 import time
-from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor, as_completed
-from dataclasses import dataclass, replace
-from pathlib import Path
-from threading import Lock
-from typing import Any, Protocol
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
+from dataclasses import replace
 
-import nbformat
 from nbformat import NotebookNode
 from traitlets.config import Config
 
-from grader.classroom.execute import ExecuteLesson
+from grader.classroom.changes import ScoreChange, change
+from grader.classroom.execute import configured, finished
 from grader.classroom.folder import ClassFolder
-from grader.classroom.gradebook import Writer, class_logger
-from grader.classroom.handed_in import find
+from grader.classroom.gradebook import Entry, Writer, read_rows
+from grader.classroom.job import Job, prepare, stamp
 from grader.classroom.master import Master, load_master
 from grader.classroom.outcome import Outcome, Status, from_executed
 from grader.classroom.page import refusal_page
-from grader.classroom.repair import belonging, repair
 from grader.classroom.settings import find_alembic, load_config, setting
 from grader.classroom.summary import ClassSummary, summarise
+from grader.classroom.verdicts import Verdicts
 from grader.errors import GraderError
+from grader.grading.engine import Engine, local
+from grader.grading.sandbox import choose_level
+from grader.grading.work import Graded, Work
+from grader.grading.worker import Failed
 
-__all__ = ["Executor", "Job", "KernelExecutor", "grade_class"]
+__all__ = ["Watcher", "grade_class"]
 
-Say = Callable[[int, int, Outcome], None]
-
-
-@dataclass(frozen=True)
-class Job:
-    """A repaired submission, staged and ready to be run. `key` stands for its content and the test set."""
-
-    student: str
-    lesson: str
-    staged: Path
-    key: str
-    notes: list[str]
-    foreign: bool  # none of the lesson's cells were in it
+_TOGETHER = 16  # submissions entered in one transaction
 
 
-class Executor(Protocol):
-    """Runs staged notebooks, in any order. The seam for other engines."""
+class Watcher:
+    """Hears how a run goes on. This one is silent."""
 
-    def run(self, jobs: list[Job]) -> Iterator[tuple[Job, NotebookNode | Exception, float]]:
-        """Yield each job with its executed notebook (or what went wrong on our side) and the seconds it
-        took."""
-        ...
+    def begin(self, where: str, total: int) -> None:
+        """The run starts: on what, in what sandbox, and how many submissions it will look at."""
 
+    def done(self, outcome: Outcome | None) -> None:
+        """A submission was graded; None: there was nothing to do for it."""
 
-class KernelExecutor:
-    """A fresh Jupyter kernel for each submission, `jobs` at a time."""
-
-    def __init__(self, config: Config, *, jobs: int) -> None:
-        steps = setting(config, "Autograde", "autograde_preprocessors", [])
-        self.runner = next((s for s in steps if isinstance(s, type) and issubclass(s, ExecuteLesson)), ExecuteLesson)
-        self.config, self.jobs = config, jobs
-        self._running: set[ExecuteLesson] = set()
-        self._lock = Lock()
-
-    def run(self, jobs: list[Job]) -> Iterator[tuple[Job, NotebookNode | Exception, float]]:
-        same: dict[str, list[Job]] = {}  # equal submissions (untouched ones, mostly) are run once
-        for job in jobs:
-            same.setdefault(job.key, []).append(job)
-        with ThreadPoolExecutor(self.jobs) as pool:
-            waiting: dict[Future[tuple[NotebookNode, float]], str] = {
-                pool.submit(self._one, twins[0]): key for key, twins in same.items()
-            }
-            try:
-                for done in as_completed(waiting):
-                    error = done.exception()
-                    result, seconds = (error, 0.0) if isinstance(error, Exception) else done.result()
-                    for job in same[waiting.pop(done)]:
-                        yield job, result, seconds
-            finally:  # after Ctrl-C: start nothing more, end what runs
-                pool.shutdown(wait=False, cancel_futures=True)
-                self._stop()
-
-    def _one(self, job: Job) -> tuple[NotebookNode, float]:
-        """Run a job in a private copy of its folder, so that what it writes is gone afterwards."""
-        start = time.monotonic()
-        folder = job.staged.parent
-        notebook = nbformat.read(job.staged, as_version=4)
-        work = folder.with_name(folder.name + ".run")
-        shutil.rmtree(work, ignore_errors=True)
-        shutil.copytree(folder, work, ignore=shutil.ignore_patterns("*.ipynb"))
-        runner = self.runner(config=self.config, log=class_logger_of(folder))
-        with self._lock:
-            self._running.add(runner)
-        try:
-            executed, _ = runner.preprocess(notebook, {"metadata": {"path": str(work)}})
-        finally:
-            with self._lock:
-                self._running.discard(runner)
-            shutil.rmtree(work, ignore_errors=True)
-        return executed, time.monotonic() - start
-
-    def _stop(self) -> None:
-        with self._lock:
-            for runner in self._running:
-                runner.stop()
-
-
-def class_logger_of(staged: Path) -> Any:
-    """The log of the class that a staged folder (.grader/staged/student/lesson) belongs to."""
-    return class_logger(ClassFolder(staged.parents[3]))
+    def end(self) -> None:
+        """All were looked at."""
 
 
 def grade_class(
@@ -127,28 +60,39 @@ def grade_class(
     lesson: str | None = None,
     jobs: int | None = None,
     force: bool = False,
-    say: Say = lambda done, total, outcome: None,
+    unsafe: bool = False,
+    scheduler: str | None = None,
+    dry_run: bool = False,
+    agree: Callable[[list[ScoreChange]], bool] = lambda changes: True,
+    watcher: Watcher | None = None,
 ) -> ClassSummary:
-    """Grade what is new in the class folder `path`, write gradebook, feedback and report, and return the
-    summary.
+    """Grade what is new in the class folder `path`, write gradebook and feedback, and return the summary.
 
-    lesson: only this one. jobs: kernels at a time (default: one per core). force: also run unchanged
-    submissions again.
-    say: called after each submission with how many are done, how many there are, and its outcome.
-    Raises GraderError when the folder is no class or nothing can be graded in it; bad submissions raise
-    nothing.
+    lesson      only this one
+    jobs        submissions at a time; None: one for each core
+    force       also run unchanged submissions again
+    unsafe      run them with your rights where there is no sandbox
+    scheduler   address of a Dask scheduler whose workers do the grading
+    dry_run     grade, but enter nothing
+    agree       asked before scores change that stand in the gradebook for the same submission
+
+    Raises GraderError when the folder is no class, nothing can be graded in it, or there is no sandbox; bad
+    submissions raise nothing.
     """
     start = time.monotonic()
     find_alembic()
     folder = ClassFolder.open(path)
     config = load_config(folder)
     with folder.locked():
-        lessons = _lessons(folder, lesson)
-        masters = {name: load_master(folder, name) for name in lessons}
-        executor = KernelExecutor(config, jobs=jobs or len(os.sched_getaffinity(0)))
-        _Run(folder, config, masters, executor, force, say).everything()
-        shutil.rmtree(folder.private / "staged", ignore_errors=True)
-        return summarise(folder, config, seconds=time.monotonic() - start, lesson=lesson)
+        masters = {name: load_master(folder, name) for name in _lessons(folder, lesson)}
+        engine, where = _engine(jobs, unsafe, scheduler)
+        with Writer(folder, config) as writer:
+            run = _Run(folder, config, masters, engine, writer, watcher or Watcher(), force=force, dry_run=dry_run)
+            run.everything(where)
+            if run.changes and not dry_run and agree(run.changes):
+                run.enter_held()
+        summary = summarise(folder, config, seconds=time.monotonic() - start, lesson=lesson)
+        return replace(summary, grading=where, changes=run.changes)
 
 
 def _lessons(folder: ClassFolder, only: str | None) -> list[str]:
@@ -160,6 +104,18 @@ def _lessons(folder: ClassFolder, only: str | None) -> list[str]:
     return [only] if only else known
 
 
+def _engine(jobs: int | None, unsafe: bool, scheduler: str | None) -> tuple[Engine, str]:
+    """Where submissions are graded, and a line that says so."""
+    if scheduler is not None:
+        from grader.grading.cluster import cluster
+
+        engine = cluster(scheduler, unsafe=unsafe)
+        return engine, engine.describe
+    level = choose_level(unsafe)
+    engine = local(level, jobs)
+    return engine, f"{engine.describe}, sandbox: {level.describe()}"
+
+
 class _Run:
     """One grading run; the methods are its steps."""
 
@@ -168,121 +124,206 @@ class _Run:
         folder: ClassFolder,
         config: Config,
         masters: dict[str, Master],
-        executor: Executor,
+        engine: Engine,
+        writer: Writer,
+        watcher: Watcher,
+        *,
         force: bool,
-        say: Say,
+        dry_run: bool,
     ) -> None:
-        self.folder, self.config, self.masters, self.executor = folder, config, masters, executor
-        self.force, self.say = force, say
-        self.writer = Writer(folder, config)
-        self.limit = float(setting(config, "GradingRun", "max_notebook_megabytes", 20))
-        self.versions = {name: master.version(folder.secret()) for name, master in masters.items()}
+        self.folder, self.masters, self.engine, self.writer, self.watcher = folder, masters, engine, writer, watcher
+        self.force, self.dry_run = force, dry_run
+        self.verdicts = Verdicts(folder)
+        self.runner = configured(config)
+        self.megabytes = float(setting(config, "GradingRun", "max_notebook_megabytes", 20))
+        self.versions = {name: self._version(master) for name, master in masters.items()}
+        self.entered = set(read_rows(folder, config)[1])
+        self.waiting: dict[str, list[Job]] = {}  # submissions whose verdict is being made, by its key
+        self.ready: list[tuple[Job, Graded]] = []
+        self.held: list[tuple[str, str]] = []  # student and lesson whose score would change
+        self.changes: list[ScoreChange] = []
 
-    def everything(self) -> None:
+    def _version(self, master: Master) -> str:
+        told = [master.version(self.folder.secret()), self.runner.limits()]
+        return hashlib.sha256(json.dumps(told).encode()).hexdigest()[:16]
+
+    def everything(self, where: str) -> None:
         students = self.folder.students()
-        self.writer.enrol(students)
+        if not self.dry_run:
+            self.writer.enrol(students)
         pairs = [(student, lesson) for student in students for lesson in self.masters]
-        jobs = [job for student, lesson in pairs if (job := self.prepare(student, lesson))]
-        for number, (job, result, seconds) in enumerate(self.executor.run(jobs), start=1):
-            self.say(number, len(jobs), self.finish(job, result, seconds))
+        self.watcher.begin(where, len(pairs))
+        with closing(self.engine.run(self._works(pairs))) as going:
+            for found in going:
+                for work, graded in found:
+                    self._received(work, graded)
+                self._enter()
+        self._enter()
+        self.watcher.end()
 
-    def prepare(self, student: str, lesson: str) -> Job | None:
-        """Find, read, repair and stage a submission. None when its outcome stands already."""
+    # ---- from the folder to the engine -------------------------------------------------------------------------------
+
+    def _works(self, pairs: Sequence[tuple[str, str]]) -> Iterator[Work]:
+        """What has to be graded. What is known already is entered on the way, what is on its way is not sent twice."""
+        for student, lesson in pairs:
+            job = self._prepared(student, lesson)
+            if job is None:
+                self.watcher.done(None)
+                continue
+            key = job.key
+            known = None if self.force else self.verdicts.get(key)
+            if known is not None:
+                self.ready.append((job, known))
+                if len(self.ready) >= _TOGETHER:
+                    self._enter()
+            elif key in self.waiting:
+                self.waiting[key].append(job)
+            else:
+                self.waiting[key] = [job]
+                yield self.runner.work(job.notebook, dict(job.files), key)
+
+    def _prepared(self, student: str, lesson: str) -> Job | None:
+        """None where there is nothing to do, or nothing that can be graded."""
         try:
-            return self._prepare(student, lesson)
+            kept = Outcome.load(self.folder, student, lesson)
+            if kept is not None and self._stands(kept):
+                return None
+            found = prepare(
+                self.folder,
+                self.masters[lesson],
+                student,
+                version=self.versions[lesson],
+                megabytes=self.megabytes,
+                files_megabytes=self.runner.max_files_megabytes,
+            )
         except Exception as error:  # a fault of ours must not stop the run
             self._broke(student, lesson, "preparing", error)
             return None
-
-    def _prepare(self, student: str, lesson: str) -> Job | None:
-        master, source = self.masters[lesson], self.folder.submitted(student, lesson)
-        found = find(source, master, limit=self.limit)
-        if found.problem is not None:
-            self._refuse(Outcome(student, lesson, Status.UNREADABLE, found.problem, found.notes))
+        if isinstance(found, Outcome):
+            self._not_graded(found)
             return None
-        if found.notebook is None:
-            self._absent(student, lesson, found.notes)
-            return None
-        mended, notes = repair(found.notebook, master)
-        key = self._key(source, mended, lesson)
-        kept = Outcome.load(self.folder, student, lesson)
-        if kept and kept.key == key and not self.force and self.folder.autograded(student, lesson).exists():
-            return None
-        staged = self._stage(student, lesson, source, mended)
-        foreign = belonging(found.notebook, master) == 0
-        return Job(student, lesson, staged, key, [*found.notes, *notes], foreign)
+        return found
 
-    def _stage(self, student: str, lesson: str, source: Path, mended: NotebookNode) -> Path:
-        """A copy of the submission's folder with only the mended notebook in it."""
-        target = self.folder.staged(student, lesson)
-        shutil.rmtree(target, ignore_errors=True)
-        leave = shutil.ignore_patterns("*.ipynb", ".ipynb_checkpoints", "__pycache__", "*.pyc")
-        shutil.copytree(source, target, symlinks=True, ignore=lambda d, names: leave(d, names) | _special(d, names))
-        for path in [target, *target.rglob("*")]:
-            path.chmod(path.stat().st_mode | stat.S_IWUSR | stat.S_IRUSR | (stat.S_IXUSR if path.is_dir() else 0))
-        file = target / f"{lesson}.ipynb"
-        nbformat.write(mended, file)
-        return file
+    def _stands(self, kept: Outcome) -> bool:
+        """Whether a submission is graded, entered and unchanged, as far as its files' sizes and times tell."""
+        where = kept.student, kept.lesson
+        return (
+            not self.force
+            and kept.version == self.versions[kept.lesson]
+            and where in self.entered
+            and self.folder.autograded(*where).exists()
+            and kept.stamp == stamp(self.folder.submitted(*where))
+        )
 
-    def _key(self, source: Path, mended: NotebookNode, lesson: str) -> str:
-        """Stands for everything the verdict depends on: cells, helper files, time of submission, test set."""
-        digest = hashlib.sha256(self.versions[lesson].encode())
-        digest.update(json.dumps([[c.cell_type, c.source] for c in mended.cells]).encode())
-        for path in sorted(source.rglob("*")):
-            if path.is_file() and not path.is_symlink() and path.suffix != ".ipynb":
-                digest.update(str(path.relative_to(source)).encode() + path.read_bytes())
-        return digest.hexdigest()
+    # ---- from the engine to the gradebook ----------------------------------------------------------------------------
 
-    def finish(self, job: Job, result: NotebookNode | Exception, seconds: float) -> Outcome:
-        """Enter an executed notebook into the gradebook and keep its outcome."""
-        if isinstance(result, Exception):
-            return self._broke(job.student, job.lesson, "running", result)
-        try:
-            return self._finish(job, result, seconds)
-        except Exception as error:
-            return self._broke(job.student, job.lesson, "entering", error)
+    def _received(self, work: Work, graded: Graded | Failed) -> None:
+        jobs = self.waiting.pop(work.key)
+        if isinstance(graded, Failed):
+            for job in jobs:
+                self.watcher.done(self._broke(job.student, job.lesson, "running", GraderError(graded)))
+            return
+        self.verdicts.put(graded)
+        self.ready += [(job, graded) for job in jobs]
 
-    def _finish(self, job: Job, executed: NotebookNode, seconds: float) -> Outcome:
+    def _enter(self) -> None:
+        """Enter what is ready into the gradebook, but what would change a score that stands there."""
+        good: list[tuple[Outcome, Entry]] = []
+        for job, graded in self.ready:
+            try:
+                outcome, entry = self._outcome(job, graded)
+            except Exception as error:
+                self.watcher.done(self._broke(job.student, job.lesson, "reading the verdict on", error))
+                continue
+            if self._is_held(job, outcome):
+                self.held.append((job.student, job.lesson))
+                self.watcher.done(outcome)
+            else:
+                good.append((outcome, entry))
+        self.ready = []
+        self._write(good)
+
+    def _write(self, good: list[tuple[Outcome, Entry]]) -> None:
+        for start in range(0, len(good), _TOGETHER):
+            some = good[start : start + _TOGETHER]
+            for outcome, _ in some:  # killed from here on: it is entered again
+                self.folder.outcome(outcome.student, outcome.lesson).unlink(missing_ok=True)
+            errors = self.writer.save([entry for _, entry in some])
+            for (outcome, _), error in zip(some, errors, strict=True):
+                if error is None:
+                    outcome.save(self.folder)
+                    self.watcher.done(outcome)
+                else:
+                    self.watcher.done(self._broke(outcome.student, outcome.lesson, "entering", error))
+
+    def _outcome(self, job: Job, graded: Graded) -> tuple[Outcome, Entry]:
         master = self.masters[job.lesson]
+        executed: NotebookNode = finished(job.notebook, graded)
         status, reason, results = from_executed(executed, master)
         if job.foreign:
-            status, reason = (
-                Status.LOOK,
-                "none of the lesson's cells are in the file: probably another notebook",
-            )
+            status, reason = Status.LOOK, "none of the lesson's cells are in the file: probably another notebook"
         doubtful = [t for t, r in zip(master.points, results, strict=True) if r.doubtful]
-        self.folder.outcome(job.student, job.lesson).unlink(missing_ok=True)  # killed from here on: it is done again
-        self.writer.save(job.student, job.lesson, executed, doubtful)
-        key = "" if any(r.grader_failed for r in results) else job.key  # no key: the next run tries again
-        outcome = Outcome(job.student, job.lesson, status, reason, job.notes, results, key, round(seconds, 2))
-        outcome.save(self.folder)
-        return outcome
+        version = job.version
+        if any(r.grader_failed for r in results):  # the next run tries again
+            self.verdicts.forget(graded.key)
+            version = ""
+        outcome = Outcome(
+            job.student,
+            job.lesson,
+            status,
+            reason,
+            job.notes,
+            results,
+            job.content,
+            version,
+            job.stamp,
+            round(graded.seconds, 2),
+        )
+        return outcome, Entry(job.student, job.lesson, executed, doubtful)
 
-    def _refuse(self, outcome: Outcome) -> None:
-        """Unreadable: no silent zero in the gradebook, a page for the student, and an earlier grade stays."""
-        if self.folder.autograded(outcome.student, outcome.lesson).exists():
-            told = "the grade of the last readable version stays"
-            outcome = replace(outcome, notes=[*outcome.notes, told])
-        else:
-            page = self.folder.feedback(outcome.student, outcome.lesson)
-            page.parent.mkdir(parents=True, exist_ok=True)
-            page.write_text(refusal_page(outcome), encoding="utf-8")
-        outcome.save(self.folder)
+    # ---- scores that would change ------------------------------------------------------------------------------------
 
-    def _absent(self, student: str, lesson: str, notes: list[str]) -> None:
-        """Not submitted; what was graded earlier and has been taken away since keeps its entry."""
-        Outcome(student, lesson, Status.MISSING, notes[0] if notes else "").save(self.folder)
+    def _is_held(self, job: Job, outcome: Outcome) -> bool:
+        """Whether the same submission stands in the gradebook with other points, by an earlier test set."""
+        kept = Outcome.load(self.folder, job.student, job.lesson)
+        stands = kept is not None and kept.content == job.content and (job.student, job.lesson) in self.entered
+        if not (stands or self.dry_run):
+            return False
+        found = change(kept, outcome)
+        if found is not None:
+            self.changes.append(found)
+        return self.dry_run or found is not None
+
+    def enter_held(self) -> None:
+        """Enter the scores that would change."""
+        held, self.held = self.held, []
+        for start in range(0, len(held), _TOGETHER):
+            jobs = [self._prepared(student, lesson) for student, lesson in held[start : start + _TOGETHER]]
+            some = [(job, graded) for job in jobs if job and (graded := self.verdicts.get(job.key))]
+            self._write([self._outcome(job, graded) for job, graded in some])
+
+    # ---- what is not graded ------------------------------------------------------------------------------------------
+
+    def _not_graded(self, outcome: Outcome) -> None:
+        """No silent zero in the gradebook. A page for whoever handed in what cannot be read; an earlier grade stays."""
+        if self.dry_run:
+            return
+        if outcome.status is Status.UNREADABLE:
+            if self.folder.autograded(outcome.student, outcome.lesson).exists():
+                told = "the grade of the last readable version stays"
+                outcome = replace(outcome, notes=[*outcome.notes, told])
+            else:
+                page = self.folder.feedback(outcome.student, outcome.lesson)
+                page.parent.mkdir(parents=True, exist_ok=True)
+                page.write_text(refusal_page(outcome), encoding="utf-8")
+        outcome.save(self.folder)
 
     def _broke(self, student: str, lesson: str, doing: str, error: Exception) -> Outcome:
         """Our fault or the machine's: said, logged, not kept as done, so that the next run tries again."""
         self.writer.log.error("%s, %s: while %s", student, lesson, doing, exc_info=error)
-        reason = f"the grader failed while {doing} this submission ({type(error).__name__}: {error}); run it again"
+        what = str(error) if isinstance(error, GraderError) else f"{type(error).__name__}: {error}"
+        reason = f"the grader failed while {doing} this submission ({what}); run it again"
         outcome = Outcome(student, lesson, Status.LOOK, f"{reason}, details in .grader/nbgrader.log")
-        outcome.save(self.folder)
+        if not self.dry_run:
+            outcome.save(self.folder)
         return outcome
-
-
-def _special(folder: str, names: list[str]) -> set[str]:
-    """Links, sockets and pipes are not copied: a submission may not point out of itself."""
-    paths = {name: Path(folder, name) for name in names}
-    return {name for name, p in paths.items() if p.is_symlink() or not (p.is_file() or p.is_dir())}

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from traitlets.config import Config
 
+from grader.classroom.changes import ScoreChange
 from grader.classroom.folder import ClassFolder
 from grader.classroom.gradebook import Row, read_rows
 from grader.classroom.master import load_master
@@ -59,6 +60,8 @@ class ClassSummary:
     strays: list[str]
     seconds: float = 0.0
     paths: dict[str, str] = field(default_factory=dict)
+    grading: str = ""  # where the submissions were graded and in what sandbox
+    changes: list[ScoreChange] = field(default_factory=list)  # of submissions that have not changed themselves
 
     @property
     def out_of(self) -> float:
@@ -92,6 +95,8 @@ class ClassSummary:
             ],
             "counts": self.counts,
             "not_graded_files": self.strays,
+            "grading": self.grading,
+            "score_changes": [change.to_dict() for change in self.changes],
             "seconds": round(self.seconds, 2),
             **self.paths,
         }

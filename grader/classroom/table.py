@@ -7,10 +7,11 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
+from grader.classroom.changes import ScoreChange
 from grader.classroom.outcome import Outcome, Status
 from grader.classroom.summary import ClassSummary, Entry, StudentRow
 
-__all__ = ["attention", "number", "print_summary", "progress_line"]
+__all__ = ["attention", "number", "print_changes", "print_summary", "progress_line"]
 
 MOST = 10
 STYLE = {Status.GRADED: "", Status.LOOK: "yellow", Status.UNREADABLE: "red", Status.MISSING: "dim"}
@@ -101,6 +102,25 @@ def progress_line(done: int, total: int, outcome: Outcome) -> str:
     earned, most = sum(r.points for r in outcome.exercises), sum(r.out_of for r in outcome.exercises)
     who = f"[{done}/{total}] {outcome.student} {outcome.lesson}"
     return f"{who}: {outcome.status} {number(earned)} / {number(most)} ({outcome.seconds:.1f} s)"
+
+
+def print_changes(changes: list[ScoreChange], console: Console, *, title: str) -> None:
+    """Print points before and after, submission by submission."""
+    table = Table(title=title, title_justify="left", title_style="bold", box=None, pad_edge=False)
+    for name in ("student", "lesson"):
+        table.add_column(name, no_wrap=True)
+    for name in ("before", "after"):
+        table.add_column(name, justify="right")
+    table.add_column("exercises", overflow="fold")
+    for change in changes:
+        moved = ", ".join(f"{name} {_points(old)} → {number(new)}" for name, (old, new) in change.exercises.items())
+        row = [Text(change.student), change.lesson, _points(change.before), number(change.after), Text(moved)]
+        table.add_row(*row)
+    console.print(table if changes else f"{title}: nothing.", highlight=False)
+
+
+def _points(value: float | None) -> str:
+    return "-" if value is None else number(value)
 
 
 def number(value: float) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import builtins
 import contextlib
+import inspect
 import io
 import linecache
 import re
@@ -20,6 +21,7 @@ from grader.subject import Failure
 __all__ = ["Capped", "Notebook", "Ran"]
 
 OUTPUT_BYTES = 100_000
+_AWAIT = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
 _RUNS_ITS_BODY = ("time", "timeit", "capture", "prun")
 
 
@@ -36,7 +38,7 @@ class Notebook:
     def __init__(self) -> None:
         self.module = types.ModuleType("__main__")
         self.names: dict[str, Any] = self.module.__dict__
-        self.names["display"] = _display
+        self.names |= {"display": _display, "get_ipython": _NoShell}
         sys.modules["__main__"] = self.module
         builtins.input = _no_input
 
@@ -59,11 +61,32 @@ class Notebook:
         linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
         tree = ast.parse(source, file)
         last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
-        exec(compile(tree, file, "exec"), self.names)
+        self._evaluate(compile(tree, file, "exec", _AWAIT))
         if isinstance(last, ast.Expr):
-            value = eval(compile(ast.Expression(last.value), file, "eval"), self.names)
+            value = self._evaluate(compile(ast.Expression(last.value), file, "eval", _AWAIT))
             if not source.rstrip().endswith(";"):
                 _display(value)
+
+    def _evaluate(self, code: types.CodeType) -> Any:
+        """Run a part of a cell, one that awaits something too."""
+        value = eval(code, self.names)
+        if code.co_flags & inspect.CO_COROUTINE:
+            import asyncio
+
+            return asyncio.run(value)
+        return value
+
+
+class _NoShell:
+    """What get_ipython() gives: nothing that is asked of it happens."""
+
+    def __getattr__(self, name: str) -> _NoShell:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return self
+
+    def __call__(self, *_: Any, **__: Any) -> _NoShell:
+        return self
 
 
 class Capped(io.StringIO):
@@ -97,12 +120,22 @@ def without_magics(source: str) -> str:
     """The cell without what only IPython understands, each such line replaced by one that says so."""
     lines = source.splitlines()
     head = re.match(r"\s*%%(\w+)", source)
+    if head and head[1] == "writefile":
+        return _writes_file(lines)
     if head:
         keep = head[1] in _RUNS_ITS_BODY
         lines = [_note(f"%%{head[1]}"), *(lines[1:] if keep else [])]
     elif not _is_python(source):
         lines = [re.sub(r"^(\s*)([%!].*|\w[\w.]*\?+)\s*$", _noted, line) for line in lines]
     return "\n".join(lines) + "\n"
+
+
+def _writes_file(lines: list[str]) -> str:
+    """What %%writefile does, in Python."""
+    options = lines[0].split()[1:]
+    mode = "a" if "-a" in options else "w"
+    name, text = (options or ["file"])[-1], "\n".join(lines[1:]) + "\n"
+    return f"with open({name!r}, {mode!r}) as _file:\n    _file.write({text!r})\n"
 
 
 def _is_python(source: str) -> bool:

@@ -28,6 +28,7 @@ class Kind(IntEnum):
     UNWATCH = 8
     APPLY = 9
     VJP = 10
+    FILE = 11
 
 
 class Frame(NamedTuple):

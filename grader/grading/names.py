@@ -10,9 +10,17 @@ from torch import Tensor
 
 from grader.contract.proxy import proxied
 from grader.grading.remote import RemoteSubject
-from grader.subject import Description, Elsewhere, Subject
+from grader.subject import Description, Elsewhere, Failure, Subject
 
-__all__ = ["MissingName", "Names", "RemoteName"]
+__all__ = ["MissingName", "Names", "RemoteName", "SubmissionError"]
+
+
+class SubmissionError(RuntimeError):
+    """What the submission did when a test cell used one of its names."""
+
+    def __init__(self, failure: Failure, text: str) -> None:
+        super().__init__(text)
+        self.failure = failure
 
 
 class RemoteName(Elsewhere):
@@ -39,7 +47,7 @@ class RemoteName(Elsewhere):
             return self.apply(*args)
         seen = self._subject.call(args)
         if seen.failure is not None:
-            raise RuntimeError(f"{self.__name__} raised an error: {seen.failure}")
+            raise SubmissionError(seen.failure, f"{self.__name__} raised an error: {seen.failure}")
         return seen.value
 
     def __repr__(self) -> str:
@@ -47,7 +55,7 @@ class RemoteName(Elsewhere):
 
 
 class MissingName(Elsewhere):
-    """A name that the submission does not define. A check says so; any other use is a NameError."""
+    """A name that the submission does not define. A check says so; any other use is an error."""
 
     def __init__(self, name: str, why: str) -> None:
         self._name = name
@@ -62,8 +70,9 @@ class MissingName(Elsewhere):
     def __call__(self, *_: Any) -> Any:
         raise self._error()
 
-    def _error(self) -> NameError:
-        return NameError(f"{self._name} is not defined{self.description.why}")
+    def _error(self) -> SubmissionError:
+        text = f"{self._name} is not defined{self.description.why}"
+        return SubmissionError(Failure("call", "NameError", text), text)
 
 
 class Names(dict[str, Any]):

@@ -90,6 +90,7 @@ def environment(level: Level) -> dict[str, str]:
         "OMP_NUM_THREADS": "1",
         "PATH": os.pathsep.join((str(Path(sys.executable).parent), "/usr/bin", "/bin")),
         "PYTHONDONTWRITEBYTECODE": "1",
+        "PYTHONHASHSEED": "0",
         "PYTHONUTF8": "1",
         "TMPDIR": folder,
         "USER": "student",

@@ -1,7 +1,7 @@
 """One submission being graded: its cells run in its own process, the test cells here, against proxies of its names.
 
 A cell that hangs or ends the process is left out: the cells before it are run again in a new process, so that what they
-define can still be judged.
+define can still be judged. Nothing that a submission does is an exception here.
 """
 
 from __future__ import annotations
@@ -9,15 +9,23 @@ from __future__ import annotations
 import ast
 import contextlib
 import time
-from collections.abc import Callable
+import traceback
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Protocol
 
-from grader.checking import check
+import numpy as np
+import torch
+
+from grader.battery import PUBLIC_SEED
+from grader.checking import verdict
+from grader.contract.proxy import SubjectFailed
+from grader.exercises import get
 from grader.grading import messages
 from grader.grading.cells import Capped
 from grader.grading.channel import Channel, Kind
-from grader.grading.names import MissingName, Names, RemoteName
+from grader.grading.names import MissingName, Names, RemoteName, SubmissionError
 from grader.grading.remote import Link, Lost, Refused, RemoteSubject
 from grader.grading.stand_ins import NotJudgedHere
 from grader.grading.wire import Opaque, ProtocolError
@@ -25,9 +33,14 @@ from grader.hidden import collected
 from grader.report import Report
 from grader.subject import ENDLESS, Failure
 
-__all__ = ["Cell", "Process", "Submission", "Tested"]
+__all__ = ["LATE", "Cell", "Process", "Submission", "Tested"]
 
-OUTPUT_BYTES = 200_000
+LATE = "not run"
+"""The type of failure of what came after the submission's time was over."""
+_OUTPUT_BYTES = 200_000
+_CHUNK = 2**20
+_PACKAGE = str(Path(__file__).resolve().parents[1])
+_BETWEEN = ("session.py", "names.py", "proxy.py", "remote.py")  # where what a submission returned may come to light
 
 
 class Process(Protocol):
@@ -57,12 +70,16 @@ class Tested:
     points   the number that its last expression gave; None without one
     reports  the verdicts of its grade() calls, in order
     error    type and text of the error that ended it, or ""
+    broken   the error is the grader's or the test cell's own, not the submission's
+    shown    what it displayed, by MIME type
     """
 
     output: str
     points: float | None
     reports: tuple[Report, ...]
     error: str
+    broken: bool = False
+    shown: tuple[Mapping[str, Any], ...] = ()
 
 
 @dataclass
@@ -70,12 +87,16 @@ class Submission:
     """Runs cells and test cells, in whatever order they stand in the notebook.
 
     start          makes a new process
+    files          files of its working folder, by relative path
+    secret         the class's, for the seeds of hidden tests
     cell_seconds   processor time of one cell
-    seconds        time on the clock for all of it; what is asked later fails as endless
+    seconds        time on the clock for all of it; what comes later is not run
     restarts       how many processes may be lost before no new one is started
     """
 
     start: Callable[[], Process]
+    files: Mapping[str, bytes] = field(default_factory=dict)
+    secret: str | None = None
     cell_seconds: float = 30.0
     seconds: float = 300.0
     restarts: int = 8
@@ -90,12 +111,18 @@ class Submission:
     def run(self, source: str, name: str = "") -> Cell:
         """Run a code cell of the submission. Its failure is in what is returned."""
         cell = Cell(name or f"cell {len(self.cells) + 1}", source)
+        if time.monotonic() > self.deadline:
+            cell.failure, cell.left_out = Failure("cell", LATE, self._too_late()), True
+            return cell
         try:
             self._run(self._process(), cell)
         except Lost as lost:
             self._leave_out(cell, lost)
         self.cells.append(cell)
         return cell
+
+    def _too_late(self) -> str:
+        return f"the submission took more than {self.seconds:g} s, so the rest of it was not run"
 
     def _run(self, link: Link, cell: Cell) -> None:
         until = time.monotonic() + 3 * self.cell_seconds + 5.0
@@ -120,6 +147,7 @@ class Submission:
             again = self._link is not None
             self._link = self._started()
             self.restarts -= again
+            self._send_files(self._link)
             for cell in [c for c in self.cells if not c.left_out]:
                 try:
                     self._run(self._link, cell)
@@ -132,23 +160,42 @@ class Submission:
         process = self.start()
         return Link(process.channel(), lambda itself: process.end(ended_itself=itself), self.deadline)
 
+    def _send_files(self, link: Link) -> None:
+        """Write the files into the process's working folder. One that does not fit there is missing there."""
+        with contextlib.suppress(Lost):
+            for name, data in self.files.items():
+                with contextlib.suppress(Refused):
+                    for start in range(0, max(len(data), 1), _CHUNK):
+                        part = torch.from_numpy(np.frombuffer(data[start : start + _CHUNK], np.uint8).copy())
+                        link.ask(Kind.FILE, name, part, start > 0, until=time.monotonic() + 20.0)
+
     # ---- the instructor's test cells ---------------------------------------------------------------------------------
 
     def test(self, source: str) -> Tested:
         """Run a test cell here, against proxies of the submission's names."""
-        shown, value, error = Capped(OUTPUT_BYTES), None, ""
-        # check() shows a learner what grade() finds out with other numbers; here once is enough.
-        names = Names(self.find, check=_not_judged if "grade(" in source else check)
-        names |= dict.fromkeys(("hint", "explain", "progress"), _not_judged)
-        with collected() as reports, contextlib.redirect_stdout(shown):
+        if time.monotonic() > self.deadline:
+            return Tested("", None, (), f"{LATE}: {self._too_late()}")
+        printed, shown = Capped(_OUTPUT_BYTES), _Shown()
+        value, error, broken = None, "", False
+        with collected(self.secret) as reports, contextlib.redirect_stdout(printed):
             try:
-                value = _execute(source, names)
+                value = _execute(source, self._names(source, shown))
+            except (SubmissionError, SubjectFailed) as problem:
+                error = f"{problem.failure.type}: {problem}"[:2000]
             except Exception as problem:
-                error = f"{type(problem).__name__}: {problem}"[:2000]
+                error, broken = f"{type(problem).__name__}: {problem}"[:2000], _is_ours(problem)
         if any(f.check == "runs" for report in reports for f in report.failed):
             self.close()  # what forks or hangs may have left something behind; the next exercise gets a new process
         points = float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else None
-        return Tested(shown.getvalue(), points, tuple(reports), error)
+        return Tested(printed.getvalue(), points, tuple(reports), error, broken, tuple(shown.data))
+
+    def _names(self, source: str, shown: _Shown) -> Names:
+        """The names of a test cell."""
+        # check() shows a learner what grade() finds out with other numbers: once is enough.
+        helpers = dict.fromkeys(("hint", "explain", "progress"), _not_judged)
+        return Names(
+            self.find, display=shown.display, check=_not_judged if "grade(" in source else _public_verdict, **helpers
+        )
 
     def find(self, name: str) -> Any:
         """What the submission's name stands for here: a plain value itself, else a proxy of it."""
@@ -206,8 +253,34 @@ def _execute(source: str, names: Names) -> Any:
     return eval(compile(ast.Expression(last.value), "<test cell>", "eval"), names, names)
 
 
+class _Shown:
+    """What a test cell displays."""
+
+    def __init__(self) -> None:
+        self.data: list[Mapping[str, Any]] = []
+
+    def display(self, *values: Any, raw: bool = False, **_: Any) -> None:
+        for value in values:
+            if raw and isinstance(value, dict):
+                self.data.append(value)
+            else:
+                print(value)
+
+
 def _not_judged(*_: Any, **__: Any) -> NotJudgedHere:
     return NotJudgedHere()
+
+
+def _public_verdict(exercise: str, thing: Any) -> Report:
+    return verdict(get(exercise), thing, PUBLIC_SEED)
+
+
+def _is_ours(problem: Exception) -> bool:
+    """Whether an error is the grader's or the test cell's own fault, rather than what a test found."""
+    if isinstance(problem, (ImportError, SyntaxError)):
+        return True
+    files = (frame.f_code.co_filename for frame, _ in traceback.walk_tb(problem.__traceback__))
+    return any(file.startswith(_PACKAGE) and not file.endswith(_BETWEEN) for file in files)
 
 
 def _defined_in(source: str) -> set[str]:

@@ -6,6 +6,8 @@ import importlib.util
 import json
 import shutil
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -17,6 +19,9 @@ from nbformat import NotebookNode
 from grader.classroom.create import new_class
 from grader.classroom.folder import ClassFolder
 from grader.classroom.master import Master, load_master
+from grader.grading.engine import Engine, local
+from grader.grading.level import Level
+from grader.grading.worker import grade_batch
 
 
 def _course() -> ModuleType:
@@ -52,6 +57,25 @@ def klass(made: ClassFolder, tmp_path: Path) -> ClassFolder:
 def master(made: ClassFolder) -> Master:
     """00_warm_up as released: double (2 points) and triple (3 points)."""
     return load_master(made, "00_warm_up")
+
+
+@pytest.fixture(autouse=True)
+def one_worker(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Grade in this process, which keeps its warm process from test to test; `@pytest.mark.pool` tests the real pool."""
+    if "pool" in request.keywords:
+        return
+
+    def here(level: Level, jobs: int | None = None) -> Engine:
+        return Engine(
+            describe=local(level, jobs).describe,
+            open=partial(ThreadPoolExecutor, 1),
+            close=lambda executor: executor.shutdown(cancel_futures=True),
+            workers=1,
+            batch=1,
+            grade=partial(grade_batch, level=level),
+        )
+
+    monkeypatch.setattr("grader.classroom.run.local", here)
 
 
 ANSWERS = {

@@ -7,7 +7,7 @@ import json
 import os
 import shutil
 import stat
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,15 +17,18 @@ from click.testing import CliRunner, Result
 from nbformat import NotebookNode
 from nbgrader.api import Gradebook
 
-from grader.classroom import run as running
+from grader.classroom.changes import ScoreChange
 from grader.classroom.create import new_class
+from grader.classroom.execute import ExecuteLesson
 from grader.classroom.folder import ClassFolder
-from grader.classroom.gradebook import Writer
+from grader.classroom.gradebook import Entry, Writer
 from grader.classroom.outcome import Outcome, Status
 from grader.classroom.run import grade_class
-from grader.classroom.summary import ClassSummary
+from grader.classroom.settings import load_config
+from grader.classroom.summary import ClassSummary, summarise
 from grader.cli import main
 from grader.errors import GraderError
+from grader.grading.work import Work
 
 Students = Callable[[str], Any]
 
@@ -171,9 +174,9 @@ def test_nothing_is_run_twice_without_need(
     ran: list[str] = []
     save = Writer.save
 
-    def noted(self: Writer, name: str, lesson: str, *rest: Any) -> None:
-        ran.append(f"{name} {lesson}")
-        save(self, name, lesson, *rest)
+    def noted(self: Writer, entries: Sequence[Entry]) -> list[Exception | None]:
+        ran.extend(f"{entry.student} {entry.lesson}" for entry in entries)
+        return save(self, entries)
 
     monkeypatch.setattr(Writer, "save", noted)
     first = grade_class(mixed.root)
@@ -221,10 +224,9 @@ def test_our_own_failure_is_said_and_tried_again(mixed: ClassFolder, monkeypatch
     with monkeypatch.context() as patch:
         save = Writer.save
 
-        def fail(self: Writer, name: str, lesson: str, *rest: Any) -> None:
-            if name == "bo":
-                raise OSError("disk full")
-            save(self, name, lesson, *rest)
+        def fail(self: Writer, entries: Sequence[Entry]) -> list[Exception | None]:
+            full = OSError("disk full")
+            return [full if entry.student == "bo" else save(self, [entry])[0] for entry in entries]
 
         patch.setattr(Writer, "save", fail)
         first = grade_class(mixed.root)
@@ -271,12 +273,80 @@ def test_equal_submissions_are_run_once(klass: ClassFolder, student: Students, m
     for name in ("ada", "bo", "cy"):
         student(name).hand_in(double="", triple="")
     ran: list[str] = []
-    one = running.KernelExecutor._one
+    work = ExecuteLesson.work
 
-    def noted(self: running.KernelExecutor, job: running.Job) -> tuple[NotebookNode, float]:
-        ran.append(job.student)
-        return one(self, job)
+    def noted(self: ExecuteLesson, nb: NotebookNode, files: dict[str, bytes], key: str = "") -> Work:
+        ran.append(key)
+        return work(self, nb, files, key)
 
-    monkeypatch.setattr(running.KernelExecutor, "_one", noted)
+    monkeypatch.setattr(ExecuteLesson, "work", noted)
     assert table(grade_class(klass.root)) == {name: [0.0, None] for name in ("ada", "bo", "cy")}
-    assert ran == ["ada"]
+    assert len(ran) == 1
+    student("di").hand_in(double="", triple="")
+    assert table(grade_class(klass.root))["di"] == [0.0, None]
+    assert len(ran) == 1, "the journal knows it"
+
+
+def test_the_head_of_a_run_says_where_and_in_what_sandbox(mixed: ClassFolder) -> None:
+    result = invoke("grade", mixed.root, "--jobs", "1", "--json")
+    assert result.stderr.startswith("Grading with 1 process on this machine, sandbox: ")
+    assert json.loads(result.stdout)["grading"] in result.stderr
+
+
+def changed_tests(folder: ClassFolder, lessons: dict[str, NotebookNode], lesson: str, old: str, new: str) -> None:
+    """Release a lesson again with other hidden tests."""
+    changed = nbformat.from_dict({name: nb for name, nb in lessons.items() if name == lesson})[lesson]
+    for cell in changed.cells:
+        cell.source = cell.source.replace(old, new)
+    new_class(folder.root, lessons={**lessons, lesson: changed})
+
+
+def test_a_changed_test_set_shows_what_it_changes_before_it_is_written(
+    mixed: ClassFolder, tiny_lessons: dict[str, NotebookNode], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = table(grade_class(mixed.root))
+    ran: list[str] = []
+    work = ExecuteLesson.work
+    monkeypatch.setattr(ExecuteLesson, "work", lambda self, *a: ran.append(a[2]) or work(self, *a))
+    changed_tests(mixed, tiny_lessons, "00_warm_up", "return 1.0 if", "return 0.5 if")
+    asked: list[list[ScoreChange]] = []
+    refused = grade_class(mixed.root, agree=lambda changes: asked.append(changes) is not None)
+    assert len(ran) == 3, "01_powers has not changed"
+    expected = [ScoreChange("bo", "00_warm_up", 4.0, 3.5, {"double": (1.0, 0.5)})]
+    assert asked == [expected]
+    assert table(refused) == before
+    assert [change.after for change in grade_class(mixed.root, dry_run=True).changes] == [3.5]
+    assert table(grade_class(mixed.root))["bo"] == [3.5, None]
+    assert len(ran) == 3, "the verdicts of the first time were used"
+    assert grade_class(mixed.root).changes == []
+
+
+def test_the_command_shows_the_difference(mixed: ClassFolder, tiny_lessons: dict[str, NotebookNode]) -> None:
+    grade_class(mixed.root)
+    changed_tests(mixed, tiny_lessons, "00_warm_up", "return 1.0 if", "return 0.5 if")
+    result = invoke("grade", mixed.root, "--json")
+    assert "double 1 → 0.5" in result.stderr
+    assert json.loads(result.stdout)["score_changes"][0]["after"] == 3.5
+
+
+def test_a_dry_run_enters_nothing(mixed: ClassFolder) -> None:
+    result = invoke("grade", mixed.root, "--dry-run")
+    assert result.exit_code == 0
+    assert "What a run without --dry-run would enter" in result.stderr
+    assert {row.student: row.entries[0].points for row in summarise(mixed, load_config(mixed)).rows}["ada"] is None
+    assert not list(mixed.root.glob("autograded/*"))
+    assert table(grade_class(mixed.root))["bo"] == [4.0, None]
+
+
+def test_a_lost_gradebook_row_is_entered_again(mixed: ClassFolder) -> None:
+    before = table(grade_class(mixed.root))
+    with Gradebook(mixed.gradebook_url) as gradebook:
+        gradebook.remove_submission("00_warm_up", "bo")
+    assert table(grade_class(mixed.root)) == before
+
+
+def test_damaged_records_cost_nothing_but_time(mixed: ClassFolder) -> None:
+    before = table(grade_class(mixed.root))
+    for file in [*mixed.private.glob("verdicts/*/*.json"), *mixed.private.glob("outcomes/*/*.json")]:
+        file.write_text(file.read_text()[:40])
+    assert table(grade_class(mixed.root)) == before

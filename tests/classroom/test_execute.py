@@ -1,4 +1,4 @@
-"""What student code can do to a run, on the real kernel: the other exercises keep what they earned."""
+"""What student code can do to a run, in the real sandbox: the other exercises keep what they earned."""
 
 from __future__ import annotations
 
@@ -10,11 +10,10 @@ import pytest
 from nbformat import NotebookNode
 from nbgrader.utils import determine_grade
 
-from grader import checking, exercises
+from grader import checking
 from grader.classroom.execute import ExecuteLesson
 from grader.classroom.master import Master, grade_id
 from grader.classroom.outcome import Status, from_executed
-from grader.classroom.settle import VERDICT
 
 DOUBLE = "def double(x):\n    return 2 * x\n"
 TRIPLE = "def triple(x):\n    return 3 * x\n"
@@ -93,72 +92,77 @@ def test_an_answer_costs_only_itself(bad: str, code: str, run: Callable[..., Not
 
 
 def test_the_reason_is_said(run: Callable[..., NotebookNode], master: Master) -> None:
-    status, reason, results = from_executed(run(double="import os\nos._exit(0)"), master)
+    status, reason, results = from_executed(run(double="def double(x): return x\nimport os\nos._exit(3)"), master)
     assert status == Status.GRADED
-    assert "ended the whole Python process" in reason
-    assert "double" in results[0].problem
+    assert "ended the whole Python process: it ended itself with exit code 3" in reason
+    assert "double is not defined (its cell was left out" in results[0].problem
+    _, _, results = from_executed(run(double="def double(x):\n    raise NotImplementedError"), master)
+    assert results[0].problem == "not written yet"
 
 
-def test_a_spoilt_result_is_zero_and_asks_for_a_look(run: Callable[..., NotebookNode], master: Master) -> None:
-    nb = run(before="float = str")
-    assert points(nb) == {"double": 0, "triple": 0}
-    status, reason, results = from_executed(nb, master)
-    assert status == Status.LOOK
-    assert "double, triple" in reason
-    assert all(result.doubtful for result in results)
+def test_names_of_the_test_cell_are_its_own(run: Callable[..., NotebookNode]) -> None:
+    spoils = "float = str\nimport builtins\nbuiltins.all = lambda _: True\nsecret_points = lambda *_: 2.0\nprint = None"
+    assert points(run(before=spoils, double="def double(x): return 7")) == {"double": 0, "triple": 3}
 
 
 def test_a_submission_has_a_limit_of_its_own(run: Callable[..., NotebookNode], master: Master) -> None:
     nb = run(before="import time\ntime.sleep(60)", timeout=60, submission_timeout=4)
     assert points(nb) == {"double": 0, "triple": 0}
-    assert "not run" in from_executed(nb, master)[1]
+    _, reason, results = from_executed(nb, master)
+    assert "not run" in reason
+    assert results[0].problem == "it was not run: time limit of the submission"
 
 
 def test_a_flood_is_cut(run: Callable[..., NotebookNode]) -> None:
-    nb = run(before="for i in range(20_000): print('x' * 100)", max_output_bytes=5_000)
+    nb = run(before="for i in range(20_000): print('x' * 100)", timeout=60, max_output_bytes=5_000)
     assert sum(len(str(out.get("text", ""))) for out in nb.cells[1].outputs) < 10_000
     assert "dropped" in nb.cells[1].outputs[-1].text
 
 
-def test_the_secret_is_in_the_environment_and_input_is_closed(
-    master: Master, tmp_path: Path, run: Callable[..., NotebookNode]
+def test_the_secret_seeds_the_tests_and_is_not_there_to_be_read(
+    master: Master, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    nb = run(before="import os\nos.environ.get('GRADER_CLASS_SECRET')")
-    assert "execute_result" not in {out.output_type for out in nb.cells[1].outputs}
     (tmp_path / "secret").write_text("word\n")
+    monkeypatch.setenv("GRADER_CLASS_SECRET", "word")
     nb = copy.deepcopy(master.notebook)
-    nb.cells[1].source = "import os\nos.environ['GRADER_CLASS_SECRET']"
+    nb.cells[1].source = "import os\nsorted(os.environ), [open(p).read() for p in os.listdir() if os.path.isfile(p)]"
+    nb.cells[4].source = "from grader.hidden import _SECRET\nprint(_SECRET.get())\n1"
     runner = ExecuteLesson(secret_file=str(tmp_path / "secret"))
-    done, _ = runner.preprocess(nb, {"metadata": {"path": str(tmp_path)}})
-    assert done.cells[1].outputs[0].data["text/plain"] == "'word'"
+    (tmp_path / "files").mkdir()
+    done, _ = runner.preprocess(nb, {"metadata": {"path": str(tmp_path / "files")}})
+    assert "GRADER_CLASS_SECRET" not in done.cells[1].outputs[0].text
+    assert done.cells[4].outputs[0].text == "word\n"
 
 
-def test_a_failure_of_the_grader_is_no_zero_of_the_student(run: Callable[..., NotebookNode], master: Master) -> None:
-    """An error in our files is ours; one in the student's code that our files called is not."""
-    ours = "import grader.exercises as ours\ndef double(x):\n    raise AssertionError\n"
-    spoilt = "from grader import exercises\n" + DOUBLE + "float = lambda _: exercises.get('no such exercise')"
-    status, reason, results = from_executed(run(double=spoilt, timeout=60), master)
+def test_a_failure_of_the_grader_is_no_zero_of_the_student(
+    run: Callable[..., NotebookNode], master: Master, tmp_path: Path
+) -> None:
+    """An error in our files or in a test cell is ours; one in the student's code that a test called is not."""
+    spoilt = copy.deepcopy(master.notebook)
+    spoilt.cells[4].source = "from grader import exercises\nexercises.get('no such exercise')\n1"
+    done, _ = ExecuteLesson().preprocess(spoilt, {"metadata": {"path": str(tmp_path)}})
+    status, reason, results = from_executed(done, master)
     assert (status, results[0].grader_failed) == (Status.LOOK, True)
     assert "the grader itself failed (GraderError: there is no exercise" in reason
-    status, _, results = from_executed(run(double=ours, timeout=60), master)
-    assert (status, results[0].problem, results[0].points) == (Status.GRADED, "AssertionError: ", 0.0)
+    status, _, results = from_executed(run(double="def double(x):\n    raise AssertionError\n"), master)
+    assert (status, results[0].points) == (Status.GRADED, 0.0)
+    assert results[0].problem.startswith("AssertionError: double raised an error")
 
 
 def test_a_verdict_that_could_not_be_made_asks_for_a_look(
-    run: Callable[..., NotebookNode], master: Master, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, master: Master, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With the real battery's own words for it: a fault of ours must not pass for a wrong answer."""
+    """A fault of ours in the battery must not pass for a wrong answer."""
 
     def broken(*_: object, **__: object) -> None:
         raise ValueError("a fault of ours")
 
     monkeypatch.setattr(checking, "judge", broken)
-    told = checking.verdict(exercises.get("vjp_square"), lambda g, x: g, 0).to_dict()
-    nb = run(timeout=60)
-    for out in nb.cells[4].outputs:
-        if VERDICT in out.get("data", {}):
-            out.data[VERDICT] = told
-    status, reason, results = from_executed(nb, master)
+    nb = copy.deepcopy(master.notebook)
+    nb.cells[3].source = "def vjp_square(g, x):\n    return g"
+    nb.cells[4].source = "from grader.hidden import grade\ngrade('vjp_square', vjp_square)"
+    done, _ = ExecuteLesson().preprocess(nb, {"metadata": {"path": str(tmp_path)}})
+    status, reason, results = from_executed(done, master)
     assert status == Status.LOOK
-    assert "could not be judged: ValueError" in reason
+    assert "the grader itself failed (ValueError: a fault of ours)" in reason
     assert [result.doubtful for result in results] == [True, False]

@@ -9,7 +9,7 @@ from collections.abc import Callable
 import pytest
 
 from grader.exercises import get
-from grader.grading.session import Submission
+from grader.grading.session import LATE, Submission
 from grader.subject import ENDLESS, GONE
 from tests.grading.known import test_cell
 
@@ -182,8 +182,43 @@ def test_memory_is_limited(submission: Start) -> None:
 def test_the_whole_submission_has_a_limit(submission: Start) -> None:
     one = submission(RELU, seconds=2.0)
     one.run("import signal\nsignal.pthread_sigmask(signal.SIG_BLOCK, range(1, 60))\nwhile True: pass")
-    report = one.test(test_cell(get("relu"))).reports[0]
-    assert report.points == 0
+    late = one.test(test_cell(get("relu")))
+    assert (late.points, late.reports, late.broken) == (None, (), False)
+    assert late.error == "not run: the submission took more than 2 s, so the rest of it was not run"
+    failure = one.run("1").failure
+    assert failure is not None
+    assert failure.type == LATE
+
+
+def test_files_come_along_into_every_process(submission: Start) -> None:
+    files = {"helper.py": b"times = 2\n", "data/x.bin": bytes(range(256)) * 10_000, "empty": b""}
+    one = submission(files=files, cell_seconds=0.3)
+    read = "import helper\nprint(helper.times, len(open('data/x.bin', 'rb').read()), open('empty').read() == '')"
+    assert one.run(read).output == "2 2560000 True\n"
+    one.run("open('helper.py', 'w').write('times = 3')")
+    one.run("import os; os._exit(0)")
+    assert one.run(read).output.startswith("3 "), "the cells before were run again"
+
+
+def test_what_jupyter_adds_to_python(submission: Start) -> None:
+    one = submission()
+    assert one.run("%%writefile a.py\ntimes = 4\n").failure is None
+    assert one.run("import a\na.times").output == "4\n"
+    assert one.run("import asyncio\nawait asyncio.sleep(0, result=5)").output == "5\n"
+    assert one.run("get_ipython().events.register('pre_run_cell', print)").failure is None
+
+
+def test_whose_fault_an_error_is(submission: Start) -> None:
+    one = submission("def boom(): raise ValueError('no')")
+    for theirs in ("boom()", "nowhere()", "assert False", "1 / 0"):
+        assert not one.test(theirs).broken, theirs
+    for ours in ("import no_such_module", "def (", "from grader.exercises import get\nget('no such exercise')"):
+        assert one.test(ours).broken, ours
+
+
+def test_what_a_test_cell_displays_is_kept(submission: Start) -> None:
+    tested = submission("x = 3").test("display({'a/b': {'x': x}}, raw=True)\ndisplay('text')\nx")
+    assert (tested.shown, tested.output, tested.points) == (({"a/b": {"x": 3}},), "text\n", 3.0)
 
 
 def alive(pid: int) -> bool:

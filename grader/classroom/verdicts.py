@@ -1,0 +1,40 @@
+"""The journal: what grading came to, kept as soon as it is known, by what it depends on.
+
+A run that is killed finds here what it had done, and a submission equal to a graded one is not run again. A file for
+each key, written whole or not at all: a damaged one is as good as none.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+
+from grader.classroom.folder import ClassFolder, write_atomically
+from grader.grading.work import Graded
+
+__all__ = ["Verdicts"]
+
+
+class Verdicts:
+    """The journal of a class, in .grader/verdicts."""
+
+    def __init__(self, folder: ClassFolder) -> None:
+        self.root = folder.private / "verdicts"
+
+    def get(self, key: str) -> Graded | None:
+        """What is known for a key; None where nothing is, or nothing that can be read."""
+        try:
+            found = Graded(**json.loads(self._path(key).read_text(encoding="utf-8")))
+        except (OSError, ValueError, TypeError):
+            return None
+        return found if found.key == key and isinstance(found.outputs, list) else None
+
+    def put(self, graded: Graded) -> None:
+        write_atomically(self._path(graded.key), json.dumps(asdict(graded)))
+
+    def forget(self, key: str) -> None:
+        self._path(key).unlink(missing_ok=True)
+
+    def _path(self, key: str) -> Path:
+        return self.root / key[:2] / f"{key}.json"

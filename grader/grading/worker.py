@@ -1,0 +1,89 @@
+"""A process that grades: it keeps one warm process and judges in its own memory. Local pools, Dask and nbgrader use it.
+
+Nothing here is shared between two submissions but the warm process, which no submission can write to.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import signal
+import threading
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from multiprocessing import parent_process
+from multiprocessing.connection import wait
+
+import torch
+
+from grader.errors import GraderError
+from grader.grading.level import Level
+from grader.grading.limits import Limits
+from grader.grading.sandbox import choose_level
+from grader.grading.warm import Warm
+from grader.grading.work import Graded, Work, grade
+
+__all__ = ["Failed", "grade_batch", "grade_one", "rest", "start_in_pool"]
+
+_warm: Warm | None = None
+_thread = ThreadPoolExecutor(1, "grader")  # the warm process ends with the thread that started it, so it is this one
+
+
+class Failed(str):
+    """Why a submission could not be graded, which is not its fault."""
+
+
+def start_in_pool() -> None:
+    """The first thing a process of a local pool does: end when the run does, in whatever way that ends."""
+    torch.set_num_threads(1)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the run, which ends its workers
+    parent = parent_process()
+    if parent is not None:
+        threading.Thread(target=_end_with, args=(parent.sentinel,), daemon=True).start()
+
+
+def _end_with(sentinel: int) -> None:
+    wait([sentinel])
+    os._exit(1)
+
+
+def grade_batch(batch: Sequence[Work], level: Level | None = None, unsafe: bool = False) -> list[Graded | Failed]:
+    """Grade some submissions, one after another.
+
+    level: the sandbox; None: the best that this machine has, and none at all only if `unsafe`.
+    """
+    return [_guarded(work, level, unsafe) for work in batch]
+
+
+def _guarded(work: Work, level: Level | None, unsafe: bool) -> Graded | Failed:
+    try:
+        return grade_one(work, level, unsafe)
+    except GraderError as error:
+        return Failed(error)
+    except Exception as error:  # a fault of ours costs one submission another try, never a run
+        return Failed(f"{type(error).__name__}: {error}")
+
+
+def grade_one(work: Work, level: Level | None = None, unsafe: bool = False) -> Graded:
+    """Grade a submission. Raises GraderError where there is no sandbox or no process can be started."""
+    return _thread.submit(_grade, work, level, unsafe).result()
+
+
+def _grade(work: Work, level: Level | None, unsafe: bool) -> Graded:
+    global _warm
+    level = level or choose_level(unsafe)
+    if _warm is None or _warm.level != level:
+        rest()
+        _warm = Warm(level, Limits())
+    return grade(work, _warm.fork)
+
+
+def rest() -> None:
+    """End the warm process; the next submission starts another."""
+    global _warm
+    if _warm is not None:
+        _warm.close()
+        _warm = None
+
+
+atexit.register(rest)
