@@ -116,6 +116,8 @@ class _Run:
                 self.suspects.extend(self.going.pop(other))
             self._reopen()
             return found
+        except Exception as error:  # of what carries the work: a worker without this package, a wire that cannot take it
+            return [(work, Failed(f"it could not be sent to a worker ({type(error).__name__}: {error})")) for work in batch]
 
     def _lost(self, batch: Batch, error: BaseException) -> list[tuple[Work, Graded | Failed]]:
         """What was in a lost worker is tried again alone; what was alone already is given up after some attempts."""
