@@ -31,7 +31,7 @@ from grader.local import LocalSubject, what_is
 
 __all__ = ["serve"]
 
-_CLOCKS = (signal.SIGPROF, signal.SIGALRM)
+_CLOCKS = tuple(getattr(signal, name) for name in ("SIGPROF", "SIGALRM") if hasattr(signal, name))
 
 
 def serve(sock: socket.socket) -> None:
@@ -157,6 +157,9 @@ class Host:
 
 @contextlib.contextmanager
 def _clocks_held() -> Iterator[None]:
+    if not _CLOCKS:
+        yield
+        return
     try:
         signal.pthread_sigmask(signal.SIG_BLOCK, _CLOCKS)
         yield

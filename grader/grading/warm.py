@@ -30,13 +30,13 @@ __all__ = ["REPLY", "Forked", "Warm", "how_it_ended"]
 REPLY = struct.Struct(">q")
 _START_SECONDS = 120.0
 _SIGNALS = {
-    signal.SIGSEGV: "a crash (segmentation fault)",
-    signal.SIGABRT: "a crash (abort)",
-    signal.SIGBUS: "a crash (bus error)",
-    signal.SIGFPE: "a crash (arithmetic error)",
-    signal.SIGILL: "a crash (illegal instruction)",
-    signal.SIGSYS: "it asked the system for what the sandbox forbids",
-    signal.SIGKILL: "it was killed, likely for more memory than allowed",
+    "SIGSEGV": "a crash (segmentation fault)",
+    "SIGABRT": "a crash (abort)",
+    "SIGBUS": "a crash (bus error)",
+    "SIGFPE": "a crash (arithmetic error)",
+    "SIGILL": "a crash (illegal instruction)",
+    "SIGSYS": "it asked the system for what the sandbox forbids",
+    "SIGKILL": "it was killed, likely for more memory than allowed",
 }
 
 
@@ -150,8 +150,15 @@ def how_it_ended(status: int) -> str:
         return ""
     if os.WIFSIGNALED(status):
         number = os.WTERMSIG(status)
-        return _SIGNALS.get(signal.Signals(number), f"it was ended by signal {number}")
+        return _SIGNALS.get(_name(number), f"it was ended by signal {number}")
     return f"it ended itself with exit code {os.waitstatus_to_exitcode(status)}"
+
+
+def _name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return ""
 
 
 def _number(sock: socket.socket) -> int:

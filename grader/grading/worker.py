@@ -17,6 +17,7 @@ from multiprocessing.connection import wait
 import torch
 
 from grader.errors import GraderError
+from grader.grading.fresh import Fresh
 from grader.grading.level import Level
 from grader.grading.limits import Limits
 from grader.grading.sandbox import choose_level
@@ -72,6 +73,8 @@ def grade_one(work: Work, level: Level | None = None, unsafe: bool = False) -> G
 def _grade(work: Work, level: Level | None, unsafe: bool) -> Graded:
     global _warm
     level = level or choose_level(unsafe)
+    if not hasattr(os, "fork"):
+        return grade(work, Fresh)
     if _warm is None or _warm.level != level:
         rest()
         _warm = Warm(level, Limits())
