@@ -24,7 +24,7 @@ from traitlets.config import Config
 from grader.classroom.master import grade_id
 from grader.errors import GraderError
 from grader.grading.work import CodeCell, Graded, Work
-from grader.grading.worker import grade_one
+from grader.grading.worker import Sandbox, grade_one
 
 __all__ = ["ExecuteLesson", "configured", "files_beside", "finished"]
 
@@ -54,7 +54,7 @@ class ExecuteLesson(Execute):  # type: ignore[misc]
         GraderError where the machine has no sandbox and `unsafe` is not set.
         """
         files = files_beside([Path(resources["metadata"]["path"])], self.max_files_megabytes)
-        return finished(nb, grade_one(self.work(nb, files), unsafe=self.unsafe)), resources
+        return finished(nb, grade_one(self.work(nb, files), Sandbox(unsafe=self.unsafe))), resources
 
     def work(self, nb: NotebookNode, files: dict[str, bytes], key: str = "") -> Work:
         """What there is to do for a notebook."""

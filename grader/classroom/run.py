@@ -13,7 +13,7 @@ import json
 import os
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing
+from contextlib import closing, contextmanager
 from dataclasses import replace
 
 from nbformat import NotebookNode
@@ -83,9 +83,8 @@ def grade_class(
     find_alembic()
     folder = ClassFolder.open(path)
     config = load_config(folder)
-    with folder.locked():
+    with folder.locked(), _engine(jobs, unsafe, scheduler) as (engine, where):
         masters = {name: load_master(folder, name) for name in _lessons(folder, lesson)}
-        engine, where = _engine(jobs, unsafe, scheduler)
         with Writer(folder, config) as writer:
             run = _Run(folder, config, masters, engine, writer, watcher or Watcher(), force=force, dry_run=dry_run)
             run.everything(where)
@@ -104,16 +103,22 @@ def _lessons(folder: ClassFolder, only: str | None) -> list[str]:
     return [only] if only else known
 
 
-def _engine(jobs: int | None, unsafe: bool, scheduler: str | None) -> tuple[Engine, str]:
+@contextmanager
+def _engine(jobs: int | None, unsafe: bool, scheduler: str | None) -> Iterator[tuple[Engine, str]]:
     """Where submissions are graded, and a line that says so."""
     if scheduler is not None:
         from grader.grading.cluster import cluster
 
         engine = cluster(scheduler, unsafe=unsafe)
-        return engine, engine.describe
-    level = choose_level(unsafe)
-    engine = local(level, jobs)
-    return engine, f"{engine.describe}, sandbox: {level.describe()}"
+        where = engine.describe
+    else:
+        level = choose_level(unsafe)
+        engine = local(level, jobs)
+        where = f"{engine.describe}, sandbox: {level.describe()}"
+    try:
+        yield engine, where
+    finally:
+        engine.stop()
 
 
 class _Run:

@@ -13,7 +13,7 @@ from typing import Any
 
 from grader.errors import GraderError
 from grader.grading.engine import Engine
-from grader.grading.worker import grade_batch
+from grader.grading.worker import Sandbox, grade_batch
 
 __all__ = ["cluster"]
 
@@ -36,10 +36,11 @@ def cluster(address: str, *, unsafe: bool = False) -> Engine:
     return Engine(
         describe=f"{workers} worker{'s' * (workers > 1)} of the Dask cluster at {address}, each in its own sandbox",
         open=connection.open,
-        close=connection.close,
+        close=lambda executor: executor.shutdown(wait=False),
+        stop=connection.stop,
         workers=workers,
         batch=_BATCH,
-        grade=partial(grade_batch, unsafe=unsafe),
+        grade=partial(grade_batch, sandbox=Sandbox(unsafe=unsafe)),
         lost=(KilledWorker, CancelledError),
     )
 
@@ -66,8 +67,7 @@ class _Connection:
         executor: Executor = self.client.get_executor(pure=False)
         return executor
 
-    def close(self, executor: Executor) -> None:
-        executor.shutdown(wait=False)
+    def stop(self) -> None:
         self.client.close()
 
     def _connected(self) -> Any:

@@ -25,12 +25,14 @@ from concurrent.futures import (
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
+from multiprocessing.forkserver import ensure_running
 
 from grader.grading.level import Level
+from grader.grading.program import SharedWarm
 from grader.grading.work import Graded, Work
-from grader.grading.worker import Failed, grade_batch, start_in_pool
+from grader.grading.worker import Failed, Sandbox, grade_batch, start_in_pool
 
-__all__ = ["Engine", "cores", "local"]
+__all__ = ["Engine", "cores", "describe", "local"]
 
 _ATTEMPTS = 3
 _AHEAD = 2  # batches a worker has waiting
@@ -46,6 +48,7 @@ class Engine:
     describe   in a few words, for the head of a run
     open       makes an executor; called again when one is broken
     close      ends it at once
+    stop       ends the rest, when all is done
     workers    how many submissions are graded at a time
     batch      how many travel together
     grade      what a worker does with a batch
@@ -55,6 +58,7 @@ class Engine:
     describe: str
     open: Callable[[], Executor]
     close: Callable[[Executor], None]
+    stop: Callable[[], None]
     workers: int
     batch: int
     grade: Callable[[Batch], list[Graded | Failed]]
@@ -116,8 +120,9 @@ class _Run:
                 self.suspects.extend(self.going.pop(other))
             self._reopen()
             return found
-        except Exception as error:  # of what carries the work: a worker without this package, a wire that cannot take it
-            return [(work, Failed(f"it could not be sent to a worker ({type(error).__name__}: {error})")) for work in batch]
+        except Exception as error:  # of what carries the work, such as a worker without this package
+            reason = Failed(f"it could not be sent to a worker ({type(error).__name__}: {error})")
+            return [(work, reason) for work in batch]
 
     def _lost(self, batch: Batch, error: BaseException) -> list[tuple[Work, Graded | Failed]]:
         """What was in a lost worker is tried again alone; what was alone already is given up after some attempts."""
@@ -144,26 +149,52 @@ def cores() -> int:
 
 
 def local(level: Level, jobs: int | None = None) -> Engine:
-    """`jobs` processes on this machine, one for each core unless said."""
+    """`jobs` processes on this machine, one for each core unless said. What they need is loaded from here on."""
     workers = jobs or cores()
-    way = "forkserver" if "forkserver" in multiprocessing.get_all_start_methods() else "spawn"
-    context = multiprocessing.get_context(way)
-    context.set_forkserver_preload(["grader.grading.preload"])  # imports once what each worker needs
+    pools = _Pools(level, workers)
     return Engine(
-        describe=f"{workers} process{'es' * (workers > 1)} on this machine",
-        open=partial(ProcessPoolExecutor, workers, mp_context=context, initializer=start_in_pool),
-        close=_end_pool,
+        describe=describe(workers),
+        open=pools.open,
+        close=pools.close,
+        stop=pools.stop,
         workers=workers,
         batch=1,
-        grade=partial(grade_batch, level=level, unsafe=level.name == "none"),
+        grade=pools.grade,
     )
 
 
-def _end_pool(pool: Executor) -> None:
-    """End a pool without waiting for what its processes are at."""
-    assert isinstance(pool, ProcessPoolExecutor)
-    processes = list((getattr(pool, "_processes", None) or {}).values())
-    pool.shutdown(wait=False, cancel_futures=True)
-    for process in processes:
-        process.terminate()
+def describe(workers: int) -> str:
+    return f"{workers} process{'es' * (workers > 1)} on this machine"
 
+
+class _Pools:
+    """Pools of processes that are forked from one which has loaded all, and share one warm process for submissions."""
+
+    def __init__(self, level: Level, workers: int) -> None:
+        self.level, self.workers = level, workers
+        forks = hasattr(os, "fork")
+        self.shared = SharedWarm(level) if forks else None
+        self.context = multiprocessing.get_context("forkserver" if forks else "spawn")
+        self.context.set_forkserver_preload(["grader.grading.preload"])
+        if forks:
+            ensure_running()
+
+    @property
+    def grade(self) -> Callable[[Batch], list[Graded | Failed]]:
+        address = self.shared.address if self.shared else ""
+        return partial(grade_batch, sandbox=Sandbox(self.level, unsafe=self.level.name == "none", shared=address))
+
+    def open(self) -> Executor:
+        return ProcessPoolExecutor(self.workers, mp_context=self.context, initializer=start_in_pool)
+
+    def close(self, pool: Executor) -> None:
+        """End a pool without waiting for what its processes are at."""
+        assert isinstance(pool, ProcessPoolExecutor)
+        processes = list((getattr(pool, "_processes", None) or {}).values())
+        pool.shutdown(wait=False, cancel_futures=True)
+        for process in processes:
+            process.terminate()
+
+    def stop(self) -> None:
+        if self.shared is not None:
+            self.shared.close()

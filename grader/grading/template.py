@@ -2,6 +2,9 @@
 
 It has one thread and never runs a backward pass itself, so that a fork is safe. It obeys the trusted process alone,
 over a socket that no child keeps: F forks (the child's own socket comes along), E and K end the child and all it left.
+
+Where several workers grade, one warm process serves them all: for each that connects it forks itself, so that what
+was imported is loaded once, and each has submissions of its own.
 """
 
 from __future__ import annotations
@@ -12,6 +15,7 @@ import gc
 import importlib
 import json
 import os
+import select
 import signal
 import socket
 import struct
@@ -49,16 +53,40 @@ _NUMBER = struct.Struct(">q")
 _SUBREAPER = 36
 
 
-def main(descriptor: int, level: Level, limits: Limits) -> NoReturn:
-    """Serve the control socket until it closes."""
+def main(descriptor: int, listener: int, level: Level, limits: Limits) -> NoReturn:
+    """Serve the control socket until it closes; with a `listener` (-1: none) a copy of this process for each caller."""
     control = socket.socket(fileno=descriptor)
     for name in MODULES:
         importlib.import_module(name)
     _one_thread()
-    _adopt_orphans()
     gc.collect()
     gc.freeze()
     control.sendall(_NUMBER.pack(0))
+    if listener >= 0:
+        control = _copy_for_each_caller(control, socket.socket(fileno=listener))
+    _serve(control, level, limits)
+
+
+def _copy_for_each_caller(control: socket.socket, listener: socket.socket) -> socket.socket:
+    """Returns in copies only, each with its caller's socket. Ends with the control socket."""
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # copies that end leave nothing to collect
+    while True:
+        ready, _, _ = select.select([control, listener], [], [])
+        if control in ready:
+            os._exit(0)
+        caller, _ = listener.accept()
+        if os.fork() == 0:
+            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+            _end_with_parent()
+            control.close()
+            listener.close()
+            caller.sendall(_NUMBER.pack(0))
+            return caller
+        caller.close()
+
+
+def _serve(control: socket.socket, level: Level, limits: Limits) -> NoReturn:
+    _adopt_orphans()
     child = 0
     while True:
         request, descriptors, _, _ = socket.recv_fds(control, 1, 1)
@@ -72,6 +100,11 @@ def main(descriptor: int, level: Level, limits: Limits) -> NoReturn:
         else:
             _end(child, ended_itself=False)
             os._exit(0)
+
+
+def _end_with_parent() -> None:
+    if sys.platform == "linux":
+        prctl(Prctl.SET_PDEATHSIG, ctypes.c_ulong(signal.SIGKILL))
 
 
 def _one_thread() -> None:
@@ -96,8 +129,7 @@ def _fork(control: socket.socket, descriptor: int, level: Level, limits: Limits)
     try:
         control.close()
         os.setsid()
-        if sys.platform == "linux":
-            prctl(Prctl.SET_PDEATHSIG, ctypes.c_ulong(signal.SIGKILL))
+        _end_with_parent()
         _quiet()
         confine_child(level, keep_fds=[descriptor], limits=limits)
         from grader.grading.host import serve
@@ -176,4 +208,4 @@ def _reap() -> bool:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]), Level.from_text(sys.argv[2]), Limits(**json.loads(sys.argv[3])))
+    main(int(sys.argv[1]), int(sys.argv[2]), Level.from_text(sys.argv[3]), Limits(**json.loads(sys.argv[4])))

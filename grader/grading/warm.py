@@ -1,34 +1,23 @@
 """Processes for submissions, forked from one that has imported everything already: the trusted side.
 
-The warm process is a program of its own inside the sandbox, with an environment that holds no secret, so that nothing
-of the trusted process is in the memory of its children. It runs one submission at a time, and ends whatever that one
-leaves behind before the next.
+The warm process runs one submission at a time, and ends whatever that one leaves behind before the next.
 """
 
 from __future__ import annotations
 
-import contextlib
-import json
 import os
 import signal
 import socket
-import struct
-import subprocess
-import sys
-import tempfile
-from dataclasses import asdict
 
 from grader.errors import GraderError
 from grader.grading.channel import Channel
 from grader.grading.level import Level
 from grader.grading.limits import Limits
-from grader.grading.sandbox import command
+from grader.grading.program import START_SECONDS, Program, number
 from grader.grading.wire import FROM_HOST
 
-__all__ = ["REPLY", "Forked", "Warm", "how_it_ended"]
+__all__ = ["Forked", "Warm", "how_it_ended"]
 
-REPLY = struct.Struct(">q")
-_START_SECONDS = 120.0
 _SIGNALS = {
     "SIGSEGV": "a crash (segmentation fault)",
     "SIGABRT": "a crash (abort)",
@@ -41,11 +30,14 @@ _SIGNALS = {
 
 
 class Warm:
-    """A warm process, started at the first fork and again should it be gone. To be used from one thread."""
+    """A warm process, started at the first fork and again should it be gone. To be used from one thread.
 
-    def __init__(self, level: Level, limits: Limits | None = None) -> None:
-        self.level, self.limits = level, limits or Limits()
-        self._program: subprocess.Popen[bytes] | None = None
+    shared: where a `SharedWarm` of the same level listens, whose copy is used as long as it is there.
+    """
+
+    def __init__(self, level: Level, limits: Limits | None = None, *, shared: str = "") -> None:
+        self.level, self.limits, self.shared = level, limits or Limits(), shared
+        self._program: Program | None = None
         self._socket: socket.socket | None = None
 
     def fork(self) -> Forked:
@@ -55,7 +47,7 @@ class Warm:
             ours, theirs = socket.socketpair()
             try:
                 socket.send_fds(control, [b"F"], [theirs.fileno()])
-                _number(control)
+                number(control)
                 return Forked(self, ours)
             except OSError:
                 ours.close()
@@ -73,55 +65,44 @@ class Warm:
             return -1
         try:
             self._socket.sendall(b"E" if ended_itself else b"K")
-            return _number(self._socket)
+            return number(self._socket)
         except OSError:
             self.close()
             return -1
 
     def _control(self) -> socket.socket:
-        if self._socket is None or self._program is None or self._program.poll() is not None:
+        if self._socket is None or (self._program is not None and not self._program.runs()):
             self.close()
-            self._socket = self._start()
+            self._socket = self._copy_of_shared() or self._of_our_own()
         return self._socket
 
-    def _start(self) -> socket.socket:
-        ours, theirs = socket.socketpair()
-        argv = [sys.executable, "-P", "-m", "grader.grading.template", str(theirs.fileno())]
-        argv += [self.level.as_text(), json.dumps(asdict(self.limits))]
-        with tempfile.TemporaryFile() as said, theirs:
-            self._program = subprocess.Popen(
-                command(self.level, argv, keep_fds=[theirs.fileno()]),
-                pass_fds=[theirs.fileno()],
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=said,
-                start_new_session=True,
-            )
-            theirs.close()
-            ours.settimeout(_START_SECONDS)
-            try:
-                _number(ours)
-            except OSError:
-                ours.close()
-                self.close()
-                said.seek(0)
-                text = said.read()[-2000:].decode(errors="replace").strip()
-                raise GraderError(f"the warm process did not start. It said: {text or 'nothing'}") from None
+    def _copy_of_shared(self) -> socket.socket | None:
+        """A conversation with a copy of the shared warm process; None where there is none."""
+        if not self.shared:
+            return None
+        ours = socket.socket(socket.AF_UNIX)
+        ours.settimeout(START_SECONDS)
+        try:
+            ours.connect(self.shared)
+            number(ours)
+        except OSError:
+            ours.close()
+            return None
         return ours
+
+    def _of_our_own(self) -> socket.socket:
+        program = Program(self.level, self.limits)
+        program.wait_until_ready()
+        self._program = program
+        return program.control
 
     def close(self) -> None:
         """End the warm process and the submission that runs in it."""
         program, control, self._program, self._socket = self._program, self._socket, None, None
         if control is not None:
             control.close()
-        if program is None:
-            return
-        try:
-            program.wait(timeout=5.0)  # it ends its children, then itself
-        except subprocess.TimeoutExpired:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(program.pid, signal.SIGKILL)
-            program.wait()
+        if program is not None:
+            program.close()
 
     def __enter__(self) -> Warm:
         return self
@@ -160,12 +141,3 @@ def _name(number: int) -> str:
     except ValueError:
         return ""
 
-
-def _number(sock: socket.socket) -> int:
-    data = b""
-    while len(data) < REPLY.size:
-        piece = sock.recv(REPLY.size - len(data))
-        if not piece:
-            raise ConnectionError("the warm process is gone")
-        data += piece
-    return int(REPLY.unpack(data)[0])

@@ -11,6 +11,7 @@ import signal
 import threading
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from multiprocessing import parent_process
 from multiprocessing.connection import wait
 
@@ -19,12 +20,11 @@ import torch
 from grader.errors import GraderError
 from grader.grading.fresh import Fresh
 from grader.grading.level import Level
-from grader.grading.limits import Limits
 from grader.grading.sandbox import choose_level
 from grader.grading.warm import Warm
 from grader.grading.work import Graded, Work, grade
 
-__all__ = ["Failed", "grade_batch", "grade_one", "rest", "start_in_pool"]
+__all__ = ["Failed", "Sandbox", "grade_batch", "grade_one", "rest", "start_in_pool"]
 
 _warm: Warm | None = None
 _thread = ThreadPoolExecutor(1, "grader")  # the warm process ends with the thread that started it, so it is this one
@@ -48,36 +48,46 @@ def _end_with(sentinel: int) -> None:
     os._exit(1)
 
 
-def grade_batch(batch: Sequence[Work], level: Level | None = None, unsafe: bool = False) -> list[Graded | Failed]:
-    """Grade some submissions, one after another.
+@dataclass(frozen=True)
+class Sandbox:
+    """Where students' code runs.
 
-    level: the sandbox; None: the best that this machine has, and none at all only if `unsafe`.
+    level    None: the best that this machine has, and none at all only if `unsafe`
+    shared   the address of a warm process of that level that serves several workers
     """
-    return [_guarded(work, level, unsafe) for work in batch]
+
+    level: Level | None = None
+    unsafe: bool = False
+    shared: str = ""
 
 
-def _guarded(work: Work, level: Level | None, unsafe: bool) -> Graded | Failed:
+def grade_batch(batch: Sequence[Work], sandbox: Sandbox) -> list[Graded | Failed]:
+    """Grade some submissions, one after another."""
+    return [_guarded(work, sandbox) for work in batch]
+
+
+def _guarded(work: Work, sandbox: Sandbox) -> Graded | Failed:
     try:
-        return grade_one(work, level, unsafe)
+        return grade_one(work, sandbox)
     except GraderError as error:
         return Failed(error)
     except Exception as error:  # a fault of ours costs one submission another try, never a run
         return Failed(f"{type(error).__name__}: {error}")
 
 
-def grade_one(work: Work, level: Level | None = None, unsafe: bool = False) -> Graded:
+def grade_one(work: Work, sandbox: Sandbox) -> Graded:
     """Grade a submission. Raises GraderError where there is no sandbox or no process can be started."""
-    return _thread.submit(_grade, work, level, unsafe).result()
+    return _thread.submit(_grade, work, sandbox).result()
 
 
-def _grade(work: Work, level: Level | None, unsafe: bool) -> Graded:
+def _grade(work: Work, sandbox: Sandbox) -> Graded:
     global _warm
-    level = level or choose_level(unsafe)
+    level = sandbox.level or choose_level(sandbox.unsafe)
     if not hasattr(os, "fork"):
         return grade(work, Fresh)
-    if _warm is None or _warm.level != level:
+    if _warm is None or (_warm.level, _warm.shared) != (level, sandbox.shared):
         rest()
-        _warm = Warm(level, Limits())
+        _warm = Warm(level, shared=sandbox.shared)
     return grade(work, _warm.fork)
 
 

@@ -19,9 +19,9 @@ from nbformat import NotebookNode
 from grader.classroom.create import new_class
 from grader.classroom.folder import ClassFolder
 from grader.classroom.master import Master, load_master
-from grader.grading.engine import Engine, local
+from grader.grading.engine import Engine, cores, describe
 from grader.grading.level import Level
-from grader.grading.worker import grade_batch
+from grader.grading.worker import Sandbox, grade_batch
 
 
 def _course() -> ModuleType:
@@ -61,18 +61,19 @@ def master(made: ClassFolder) -> Master:
 
 @pytest.fixture(autouse=True)
 def one_worker(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Grade in this process, which keeps its warm process from test to test; `@pytest.mark.pool` tests the real pool."""
+    """Grade in this process, which keeps its warm process from test to test; those marked `pool` use the real pool."""
     if "pool" in request.keywords:
         return
 
     def here(level: Level, jobs: int | None = None) -> Engine:
         return Engine(
-            describe=local(level, jobs).describe,
+            describe=describe(jobs or cores()),
             open=partial(ThreadPoolExecutor, 1),
             close=lambda executor: executor.shutdown(cancel_futures=True),
+            stop=lambda: None,
             workers=1,
             batch=1,
-            grade=partial(grade_batch, level=level),
+            grade=partial(grade_batch, sandbox=Sandbox(level)),
         )
 
     monkeypatch.setattr("grader.classroom.run.local", here)

@@ -307,10 +307,20 @@ def test_a_changed_test_set_shows_what_it_changes_before_it_is_written(
     before = table(grade_class(mixed.root))
     ran: list[str] = []
     work = ExecuteLesson.work
-    monkeypatch.setattr(ExecuteLesson, "work", lambda self, *a: ran.append(a[2]) or work(self, *a))
+
+    def noted(self: ExecuteLesson, nb: NotebookNode, files: dict[str, bytes], key: str = "") -> Work:
+        ran.append(key)
+        return work(self, nb, files, key)
+
+    monkeypatch.setattr(ExecuteLesson, "work", noted)
     changed_tests(mixed, tiny_lessons, "00_warm_up", "return 1.0 if", "return 0.5 if")
     asked: list[list[ScoreChange]] = []
-    refused = grade_class(mixed.root, agree=lambda changes: asked.append(changes) is not None)
+
+    def refuse(changes: list[ScoreChange]) -> bool:
+        asked.append(changes)
+        return False
+
+    refused = grade_class(mixed.root, agree=refuse)
     assert len(ran) == 3, "01_powers has not changed"
     expected = [ScoreChange("bo", "00_warm_up", 4.0, 3.5, {"double": (1.0, 0.5)})]
     assert asked == [expected]

@@ -5,6 +5,7 @@ Random, so repeatable by its seed only as far as the machine's timing allows; th
 
 from __future__ import annotations
 
+import contextlib
 import os
 import random
 import shutil
@@ -108,10 +109,8 @@ def disturb(run: subprocess.Popen[bytes], chance: random.Random, seconds: float)
     # As often the run itself as one of its helpers, of which there are many more.
     victim = seen[0] if seen and chance.random() < 0.4 else chance.choice(seen) if seen else None
     if victim is not None:
-        try:
+        with contextlib.suppress(psutil.NoSuchProcess):
             victim.kill()
-        except psutil.NoSuchProcess:
-            pass
     return seen
 
 

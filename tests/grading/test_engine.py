@@ -1,0 +1,100 @@
+"""Work in other processes: all of it comes back, whatever happens to the processes."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from grader.grading.engine import Engine, local
+from grader.grading.level import Level
+from grader.grading.work import CodeCell, Graded, Work
+
+ENDS_ITS_WORKER = "import os, signal\nos.kill(os.getpid(), signal.SIGKILL)"
+
+
+def work(number: int, test: str = "x") -> Work:
+    return Work(f"k{number}", (CodeCell("a", f"x = {number}"), CodeCell("test_a", test, points=100.0)))
+
+
+@pytest.fixture
+def engine() -> Iterator[Engine]:
+    made = local(Level("none"), jobs=2)
+    yield made
+    made.stop()
+
+
+def run(engine: Engine, works: list[Work]) -> dict[str, str]:
+    """What the last cell of each work ended in."""
+    found = {}
+    for pairs in engine.run(works):
+        for one, graded in pairs:
+            assert one.key not in found, "each work comes back once"
+            if isinstance(graded, Graded):
+                out = graded.outputs[-1][-1]
+                found[one.key] = out["data"]["text/plain"] if "data" in out else out["evalue"]
+            else:
+                found[one.key] = str(graded)
+    return found
+
+
+def test_all_of_it_comes_back_and_a_worker_that_dies_costs_its_own_work_alone(engine: Engine) -> None:
+    works = [work(n, ENDS_ITS_WORKER if n == 3 else "x") for n in range(12)]
+    found = run(engine, works)
+    assert found.pop("k3").startswith("the process that graded it was ended 3 times")
+    assert found == {f"k{n}": f"{n}.0" for n in range(12) if n != 3}
+
+
+def test_work_is_taken_as_workers_become_free(engine: Engine) -> None:
+    """Memory does not grow with the class: a thousand submissions are not asked for at once."""
+    asked = itertools.count()
+    taken = []
+
+    def works() -> Iterator[Work]:
+        for number in range(1000):
+            taken.append(next(asked))
+            yield work(number)
+
+    going = engine.run(works())
+    for _ in range(3):
+        next(going)
+    going.close()
+    assert len(taken) < 30
+
+
+SIMULATED = """
+import os, select, signal, sys
+for name in ("fork", "setsid", "killpg", "sched_getaffinity", "waitid"):
+    vars(os).pop(name, None)
+for name in ("SIGALRM", "SIGPROF", "SIGSYS", "SIGBUS", "pthread_sigmask", "setitimer"):
+    vars(signal).pop(name, None)
+sys.modules.update(dict.fromkeys(("fcntl", "resource", "pwd", "grp")))
+"""
+
+
+def test_where_the_system_cannot_fork_each_submission_is_a_process_of_its_own(tmp_path: Path) -> None:
+    """As on Windows, as far as taking functions away can show it."""
+    (tmp_path / "sitecustomize.py").write_text(SIMULATED)
+    script = (
+        "import sys\n"
+        "from grader.grading.worker import Sandbox, grade_batch\n"
+        "from grader.grading.work import CodeCell, Work\n"
+        "from grader.grading.level import Level\n"
+        "cells = (CodeCell('a', 'import os\\nx = os.getpid()\\nprint(os.getcwd())'), CodeCell('t', 'x', points=1e9))\n"
+        "dies = (CodeCell('a', 'import os; os._exit(3)'), *cells)\n"
+        "done = grade_batch([Work('1', cells), Work('2', dies)], Sandbox(Level('none'), unsafe=True))\n"
+        "for graded in done:\n"
+        "    print(graded.outputs[-1][-1]['data']['text/plain'], graded.outputs[0])\n"
+    )
+    root = Path(__file__).parents[2]
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), str(root)])}
+    done = subprocess.run([sys.executable, "-c", script], env=env, capture_output=True, text=True, timeout=200, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    one, two = done.stdout.splitlines()
+    assert one.split()[0] != two.split()[0], "each had a process of its own"
+    assert "exit code 3" in two
