@@ -17,7 +17,7 @@ from grader.errors import GraderError
 __all__ = ["ClassFolder", "write_atomically"]
 
 CONFIG = "nbgrader_config.py"
-PRIVATE = ".grader"  # ours: the secret, what became of each submission, staged copies. Students never get it.
+PRIVATE = ".grader"  # ours: the secret, the verdicts, what became of each submission. Students never get it.
 
 
 @dataclass(frozen=True)
@@ -91,9 +91,6 @@ class ClassFolder:
 
     def submitted(self, student: str, lesson: str) -> Path:
         return self.root / "submitted" / student / lesson
-
-    def staged(self, student: str, lesson: str) -> Path:
-        return self.private / "staged" / student / lesson
 
     def autograded(self, student: str, lesson: str) -> Path:
         return self.root / "autograded" / student / lesson / f"{lesson}.ipynb"

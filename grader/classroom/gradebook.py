@@ -1,196 +1,132 @@
-"""The one writer: nbgrader's own converters, called in this process for one submission at a time."""
+"""The one writer of a class's results, and what its gradebook says."""
 
 from __future__ import annotations
 
-import copy
 import logging
-import time
-import warnings
+import os
+from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-from alembic.script import ScriptDirectory
-from nbformat import NotebookNode
-from nbgrader import api
-from nbgrader.api import Gradebook, MissingEntry
-from nbgrader.converters import Autograde, GenerateFeedback
-from nbgrader.converters.base import NbGraderException
+from nbgrader.api import Student
 from nbgrader.coursedir import CourseDirectory
-from nbgrader.preprocessors import Execute
+from nbgrader.utils import chdir
+from sqlalchemy import select
 from traitlets.config import Config
 
+from grader.classroom.bulk import Autograding, Entry
+from grader.classroom.feedback import FeedbackPages
 from grader.classroom.folder import ClassFolder
+from grader.classroom.ledger import Ledger, is_locked, open_gradebook
+from grader.classroom.rows import Batch
 
 __all__ = ["Entry", "Row", "Writer", "class_logger", "course", "make_gradebook", "read_rows"]
 
-RETRIES = 3  # the formgrader may hold the database for a moment
-
-
-@dataclass(frozen=True)
-class Entry:
-    student: str
-    lesson: str
-    executed: NotebookNode
-    doubtful: list[str]
-
 
 class Writer:
-    """Writes graded submissions into the gradebook, autograded/ and feedback/."""
+    """Writes graded submissions into the gradebook, autograded/ and feedback/, one batch at a time.
+
+    Use it as a context manager, or close it: it holds the gradebook open.
+    """
 
     def __init__(self, folder: ClassFolder, config: Config) -> None:
-        self.folder, self.config, self.log = folder, config, class_logger(folder)
+        self.folder, self.log = folder, class_logger(folder)
+        self.ledger = Ledger(course(folder, config).db_url, course_id(config))
+        self.autograding = Autograding(folder, course(folder, config), config, self.ledger)
+        self.pages = FeedbackPages(folder, course(folder, config), config, self.ledger)
+        for shelf in (self.autograding.shelf, self.pages.shelf):
+            shelf.restore()
 
-    def __enter__(self):
+    def __enter__(self) -> Writer:
         return self
 
-    def __exit__(self, *_):
-        pass
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
-    def save(self, entries):
-        import shutil
+    def close(self) -> None:
+        """Let go of the gradebook."""
+        self.ledger.close()
+        for shelf in (self.autograding.shelf, self.pages.shelf):
+            shelf.clear()
 
-        import nbformat
-        found = []
-        for e in entries:
-            t = self.folder.staged(e.student, e.lesson)
-            shutil.rmtree(t, ignore_errors=True)
-            shutil.copytree(self.folder.submitted(e.student, e.lesson), t, symlinks=True, ignore=shutil.ignore_patterns("*.ipynb"))
-            nbformat.write(e.executed, t / f"{e.lesson}.ipynb")
-            try:
-                self.save1(e.student, e.lesson, e.executed, e.doubtful)
-                found.append(None)
-            except Exception as x:
-                found.append(x)
-        return found
+    def save(self, entries: Sequence[Entry]) -> list[Exception | None]:
+        """Enter the scores of all `entries` at once, and put their folders in place. Manual scores and comments stay.
 
-    def save1(self, student: str, lesson: str, executed: NotebookNode, doubtful: list[str]) -> None:
-        """Enter the scores of `executed`, then write the feedback. Manual scores and comments are kept.
-
-        doubtful: grade_ids of test cells that a person should look at; the formgrader lists them.
-        Raises NbGraderException when nbgrader could not take it; the gradebook is then as it was for other
-        students.
+        Returns what went wrong with each entry, None where nothing did; such an entry leaves everything as it
+        was and costs no other. GraderError, and nothing entered, when another program keeps the gradebook.
         """
-        before = self._manual(student, lesson)
-        self._retried(_Staged(self.folder, self.config, self.log, student, lesson, executed))
-        self._settle_manual(student, lesson, before, doubtful)
-        self.feedback(student, lesson)
+        for entry in entries:
+            _call_hook(self.autograding.converter, "pre", entry.student, entry.lesson)
+        problems = self.ledger.batch(lambda: self._enter(entries))
+        last = {(entry.student, entry.lesson): number for number, entry in enumerate(entries)}
+        for number in last.values():
+            if problems[number] is None and not self._excluded(entries[number].student):
+                problems[number] = self._put_in_place(entries[number])
+        return problems
+
+    def _enter(self, entries: Sequence[Entry]) -> list[Exception | None]:
+        """The rows of a batch, and its folders beside the old ones."""
+        batch = Batch(self.ledger.db, [(entry.student, entry.lesson) for entry in entries])
+        return [None if self._excluded(entry.student) else self._enter_one(entry, batch) for entry in entries]
+
+    def _enter_one(self, entry: Entry, batch: Batch) -> Exception | None:
+        try:
+            with self.ledger.alone():
+                self.autograding.enter(entry, batch)
+        except Exception as error:
+            if is_locked(error):
+                raise  # the whole batch is tried again
+            return error
+        return None
+
+    def _put_in_place(self, entry: Entry) -> Exception | None:
+        try:
+            self.autograding.shelf.finish(entry.student, entry.lesson)
+        except OSError as error:
+            return error
+        _call_hook(self.autograding.converter, "post", entry.student, entry.lesson)
+        return None
 
     def feedback(self, student: str, lesson: str) -> None:
-        """Write the feedback page from autograded/ and the gradebook."""
-        self._retried(_Feedback(self.folder, self.config, self.log, student, lesson))
+        """Write the feedback page from autograded/ and the gradebook; the old one stays when that fails."""
+        if self._excluded(student):
+            return
+        _call_hook(self.pages.converter, "pre", student, lesson)
+        self.ledger.batch(lambda: self._make_page(student, lesson))
+        self.pages.shelf.finish(student, lesson)
+        _call_hook(self.pages.converter, "post", student, lesson)
+
+    def _make_page(self, student: str, lesson: str) -> None:
+        with self.ledger.alone():
+            self.pages.make(student, lesson)
 
     def enrol(self, students: list[str]) -> None:
         """Make students known who have nothing gradable yet, so that nbgrader's lists show them too."""
-        with Gradebook(self.folder.gradebook_url, course_id(self.config)) as gradebook:
-            for student in set(students) - {known.id for known in gradebook.students}:
-                gradebook.add_student(student)
 
-    def _retried(self, converter: Any) -> None:
-        for attempt in range(RETRIES):
-            try:
-                with warnings.catch_warnings():  # sqlalchemy's, about nbgrader's own ways
-                    warnings.simplefilter("ignore")
-                    converter.start()
-                    return
-            except NbGraderException:
-                if attempt == RETRIES - 1:
-                    raise
-                time.sleep(0.5 * 4**attempt)
+        def add() -> None:
+            known = set(self.ledger.db.scalars(select(Student.id)))
+            self.ledger.db.add_all(Student(id=student) for student in sorted(set(students) - known))
 
-    def _manual(self, student: str, lesson: str) -> dict[str, tuple[float | None, bool]]:
-        """Automatic score and to-do mark of the test cells that a person has scored."""
-        with Gradebook(self.folder.gradebook_url, course_id(self.config)) as gradebook:
-            try:
-                grades = gradebook.find_submission_notebook(lesson, lesson, student).grades
-            except MissingEntry:
-                return {}
-            return {g.name: (g.auto_score, g.needs_manual_grade) for g in grades if g.manual_score is not None}
+        self.ledger.batch(add)
 
-    def _settle_manual(
-        self, student: str, lesson: str, before: dict[str, tuple[float | None, bool]], doubtful: list[str]
-    ) -> None:
-        """nbgrader asks for every manual score again after a regrade: ask only where the automatic one
-        changed."""
-        if not before and not doubtful:
-            return
-        with Gradebook(self.folder.gradebook_url, course_id(self.config)) as gradebook:
-            for grade in gradebook.find_submission_notebook(lesson, lesson, student).grades:
-                if grade.name in before and before[grade.name][0] == grade.auto_score:
-                    grade.needs_manual_grade = before[grade.name][1]
-                elif grade.name in doubtful and grade.manual_score is None:
-                    grade.needs_manual_grade = True
-            gradebook.db.commit()
+    def _excluded(self, student: str) -> bool:
+        """Students whom the class's settings leave out, as nbgrader does."""
+        return student in self.autograding.coursedir.student_id_exclude.split(",")
 
 
-class _Staged(Autograde):  # type: ignore[misc]
-    """nbgrader's Autograde on the staged copy, taking outputs that were made elsewhere instead of
-    executing."""
-
-    def __init__(
-        self,
-        folder: ClassFolder,
-        config: Config,
-        log: logging.Logger,
-        student: str,
-        lesson: str,
-        executed: NotebookNode,
-    ) -> None:
-        super().__init__(coursedir=course(folder, config), config=config, log=log)
-        self.coursedir.submitted_directory = str(folder.staged("x", "y").parent.parent.relative_to(folder.root))
-        self.coursedir.assignment_id, self.coursedir.student_id = lesson, student
-        self.staged = folder.staged(student, lesson) / f"{lesson}.ipynb"
-        self.executed, self.force = executed, True
-        steps: list[Any] = list(getattr(self, "autograde_preprocessors"))  # noqa: B009 (traitlets has no types)
-        self.autograde_preprocessors = [self._attach if _executes(step) else step for step in steps]
-
-    def init_notebooks(self) -> None:
-        """Exactly this submission: names with glob characters in them are no patterns."""
-        self.assignments = {str(self.staged.parent): [str(self.staged)]}
-
-    def _attach(self, nb: NotebookNode, resources: dict[str, Any]) -> tuple[NotebookNode, dict[str, Any]]:
-        """Stands in the place of Execute. Refuses when what was run is not what nbgrader is about to
-        score."""
-        if [c.source for c in nb.cells] != [c.source for c in self.executed.cells]:
-            raise NbGraderException("the lesson in the gradebook changed while it was being graded")
-        for cell, run in zip(nb.cells, self.executed.cells, strict=True):
-            if cell.cell_type == "code":
-                cell.outputs, cell.execution_count = copy.deepcopy(run.outputs), run.get("execution_count")
-        nb.metadata.update(copy.deepcopy(self.executed.metadata))
-        return nb, resources
-
-
-class _Feedback(GenerateFeedback):  # type: ignore[misc]
-    """nbgrader's GenerateFeedback for exactly one submission."""
-
-    def __init__(self, folder: ClassFolder, config: Config, log: logging.Logger, student: str, lesson: str) -> None:
-        super().__init__(coursedir=course(folder, config), config=config, log=log)
-        self.coursedir.assignment_id, self.coursedir.student_id = lesson, student
-        self.done, self.force = folder.autograded(student, lesson), True
-
-    def init_notebooks(self) -> None:
-        self.assignments = {str(self.done.parent): [str(self.done)]}
+def _call_hook(converter: Any, when: str, student: str, lesson: str) -> None:
+    """Call the class's pre_convert_hook or post_convert_hook as nbgrader does: in the class folder."""
+    if getattr(converter, f"{when}_convert_hook"):
+        about = converter.coursedir
+        about.assignment_id, about.student_id = lesson, student
+        converter.notebooks = [os.path.join(converter._format_source(lesson, student), f"{lesson}.ipynb")]
+        with chdir(about.root):
+            getattr(converter, f"run_{when}_convert_hook")()
 
 
 def make_gradebook(folder: ClassFolder, config: Config) -> None:
-    """Make gradebook.db with nbgrader's tables, unless it is there.
-
-    nbgrader would start the command `alembic` to learn the version of the tables, which takes seconds and
-    fails where the command is not on PATH; the library tells the same at once.
-    """
-    if folder.gradebook.exists():
-        return
-    asked = api.get_alembic_version
-    scripts = ScriptDirectory(str(Path(api.__file__).parent / "alembic"))
-    api.get_alembic_version = lambda: str(scripts.get_current_head())
-    try:
-        Gradebook(folder.gradebook_url, course_id(config)).close()
-    finally:
-        api.get_alembic_version = asked
-
-
-def _executes(step: Any) -> bool:
-    return isinstance(step, type) and issubclass(step, Execute)
+    """Make the gradebook with nbgrader's tables, unless it is there."""
+    open_gradebook(course(folder, config).db_url, course_id(config)).close()
 
 
 def course(folder: ClassFolder, config: Config) -> CourseDirectory:
@@ -215,7 +151,7 @@ class Row:
 def read_rows(folder: ClassFolder, config: Config) -> tuple[list[str], dict[tuple[str, str], Row]]:
     """All students the gradebook knows, and the points of each submission by (student, lesson)."""
     rows: dict[tuple[str, str], Row] = {}
-    with Gradebook(folder.gradebook_url, course_id(config)) as gradebook:
+    with open_gradebook(course(folder, config).db_url, course_id(config)) as gradebook:
         students = [student.id for student in gradebook.students]
         for assignment in gradebook.assignments:
             for submission in assignment.submissions:

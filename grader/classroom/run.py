@@ -255,11 +255,19 @@ class _Run:
                 self.folder.outcome(outcome.student, outcome.lesson).unlink(missing_ok=True)
             errors = self.writer.save([entry for _, entry in some])
             for (outcome, _), error in zip(some, errors, strict=True):
+                error = error or self._feedback(outcome)
                 if error is None:
                     outcome.save(self.folder)
                     self.watcher.done(outcome)
                 else:
                     self.watcher.done(self._broke(outcome.student, outcome.lesson, "entering", error))
+
+    def _feedback(self, outcome: Outcome) -> Exception | None:
+        try:
+            self.writer.feedback(outcome.student, outcome.lesson)
+        except Exception as error:
+            return error
+        return None
 
     def _outcome(self, job: Job, graded: Graded) -> tuple[Outcome, Entry]:
         master = self.masters[job.lesson]

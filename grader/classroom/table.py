@@ -114,8 +114,8 @@ def print_changes(changes: list[ScoreChange], console: Console, *, title: str) -
     table.add_column("exercises", overflow="fold")
     for change in changes:
         moved = ", ".join(f"{name} {_points(old)} → {number(new)}" for name, (old, new) in change.exercises.items())
-        row = [Text(change.student), change.lesson, _points(change.before), number(change.after), Text(moved)]
-        table.add_row(*row)
+        before, after = _points(change.before), number(change.after)
+        table.add_row(Text(change.student), change.lesson, before, after, Text(moved))
     console.print(table if changes else f"{title}: nothing.", highlight=False)
 
 

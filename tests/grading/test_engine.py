@@ -93,7 +93,8 @@ def test_where_the_system_cannot_fork_each_submission_is_a_process_of_its_own(tm
     )
     root = Path(__file__).parents[2]
     env = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), str(root)])}
-    done = subprocess.run([sys.executable, "-c", script], env=env, capture_output=True, text=True, timeout=200, cwd=tmp_path)
+    command = [sys.executable, "-c", script]
+    done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=200, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     one, two = done.stdout.splitlines()
     assert one.split()[0] != two.split()[0], "each had a process of its own"

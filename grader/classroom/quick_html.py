@@ -1,0 +1,148 @@
+"""nbconvert's HTML, byte for byte, but what was drawn before is not drawn again.
+
+Most cells are the same in all submissions of a lesson. nbconvert highlights them anew for each page, and then
+parses and prints the whole page once more (BeautifulSoup), which takes most of the time. Here each cell goes
+through that last step as one empty tag and is put in its place at the end, as BeautifulSoup prints it by
+itself. A cell that is not well nested, so that the page around it could read otherwise, goes through as it is.
+"""
+
+from __future__ import annotations
+
+import re
+import secrets
+from functools import lru_cache
+from html.parser import HTMLParser
+from typing import Any
+
+from bs4 import BeautifulSoup
+from jinja2 import pass_context
+from nbconvert.exporters import HTMLExporter
+from nbconvert.filters import Highlight2HTML
+from nbformat import NotebookNode
+from traitlets import Unicode
+
+__all__ = ["QuickHTML", "draws_as_usual"]
+
+REMEMBERED = 2000  # pieces of text, some kilobytes each
+VOID = re.compile("area|base|br|col|embed|hr|img|input|link|meta|param|source|track|wbr")  # no end tag
+SPECIAL = re.compile(r"<!|<\?|<(?:script|style|textarea|title|plaintext|xmp|iframe|noscript|noembed)\b|jp-", re.I)
+
+
+TEMPLATE = "{%- extends 'index.html.j2' -%}{% block any_cell scoped %}{{ super() | piece }}{% endblock any_cell %}"
+
+
+class QuickHTML(HTMLExporter):  # type: ignore[misc]
+    """HTMLExporter for many pages of the same lessons. It reads HTMLExporter's settings."""
+
+    raw_template = Unicode(TEMPLATE)
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        token = secrets.token_hex(8)  # nobody's text can hold it
+        self._tag = f'<piece-{token} number="{{}}"></piece-{token}>'
+        self._place = re.compile(re.escape(self._tag).replace(r"\{\}", r"(\d+)"))
+        self._pieces: list[str] = []  # of the page in hand, as they are printed
+        self._lexer: str | None = None
+        self._print = lru_cache(REMEMBERED)(_printed)
+        self._code = lru_cache(REMEMBERED)(self._draw_code)
+        self._prose = lru_cache(REMEMBERED)(self._draw_prose)
+        super().__init__(*args, **kwargs)
+        self.filters = {"highlight_code": self._highlight}
+
+    def default_filters(self) -> Any:
+        """nbconvert's, with one of ours in the place of theirs and one more."""
+        yield from super().default_filters()
+        yield "markdown2html", self._markdown
+        yield "piece", self._piece
+
+    def from_notebook_node(
+        self, nb: NotebookNode, resources: dict[str, Any] | None = None, **kw: Any
+    ) -> tuple[str, dict[str, Any]]:
+        """The page of a notebook."""
+        language = nb.metadata.get("language_info", {})
+        self._lexer = language.get("pygments_lexer", language.get("name"))
+        self._pieces.clear()
+        self._nb_metadata.clear()  # else kept for every notebook ever drawn
+        page, resources = super().from_notebook_node(nb, resources, **kw)
+        return self._place.sub(lambda found: self._pieces[int(found[1])], page), resources
+
+    def _highlight(self, source: str, language: str | None = None, metadata: Any = None) -> str:
+        return self._code(source, self._lexer, language, metadata.get("magics_language") if metadata else None)
+
+    def _draw_code(self, source: str, lexer: str | None, language: str | None, magics: str | None) -> str:
+        metadata = {"magics_language": magics} if magics else None
+        return str(Highlight2HTML(pygments_lexer=lexer, parent=self)(source, language=language, metadata=metadata))
+
+    @pass_context
+    def _markdown(self, context: Any, source: str) -> str:
+        if self.embed_images or context.get("cell", {}).get("attachments"):
+            return str(super().markdown2html(context, source))
+        return self._prose(source)
+
+    def _draw_prose(self, source: str) -> str:
+        return str(super().markdown2html({}, source))
+
+    def _piece(self, html: str) -> str:
+        """What stands for a cell in the page until its end."""
+        body = html.strip()
+        printed = self._print(body)
+        if printed is None:
+            return html
+        self._pieces.append(printed)
+        start = html.index(body)
+        return html[:start] + self._tag.format(len(self._pieces) - 1) + html[start + len(body) :]
+
+
+SECTIONS = ("Exporter", "TemplateExporter", "HTMLExporter")
+CHANGING = ("template_name", "template_file", "raw_template", "extra_template_basedirs", "filters", "sanitize_html")
+
+
+def draws_as_usual(exporter: type, config: Any) -> bool:
+    """Whether pages are drawn by nbgrader's own template, so that QuickHTML draws the same."""
+    return exporter is HTMLExporter and not any(name in config[part] for part in SECTIONS for name in CHANGING)
+
+
+def _printed(html: str) -> str | None:
+    """How a piece is printed in a finished page; None when it has to go through the page itself."""
+    if SPECIAL.search(html) or not _nested(html):
+        return None
+    soup = BeautifulSoup(html, features="html.parser")
+    for image in soup.select("img:not([alt])"):
+        image.attrs["alt"] = "No description has been provided for this image"
+    return str(soup)
+
+
+class _Nesting(HTMLParser):
+    """Follows the tags of a piece."""
+
+    def __init__(self) -> None:
+        super().__init__(convert_charrefs=False)
+        self.open: list[str] = []
+        self.good = True
+        self.outside = False  # the last thing was text outside of all tags, which could run into the page's own
+
+    def handle_starttag(self, tag: str, attrs: Any) -> None:
+        self.outside = False
+        if not VOID.fullmatch(tag):
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: Any) -> None:
+        self.outside = False
+        self.good = self.good and VOID.fullmatch(tag) is not None
+
+    def handle_endtag(self, tag: str) -> None:
+        self.outside = False
+        if not self.open or self.open.pop() != tag:
+            self.good = False
+
+    def handle_data(self, data: str) -> None:
+        self.outside = not self.open
+
+    handle_entityref = handle_charref = handle_data
+
+
+def _nested(html: str) -> bool:
+    """Whether a piece begins and ends with a tag, and closes every tag in the order in which it opened them."""
+    parser = _Nesting()
+    parser.feed(html)
+    parser.close()
+    return re.match("<[a-zA-Z]", html) is not None and parser.good and not parser.open and not parser.outside
