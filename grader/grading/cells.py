@@ -20,7 +20,7 @@ from grader.subject import Failure
 
 __all__ = ["Capped", "Notebook", "Ran"]
 
-OUTPUT_BYTES = 100_000
+OUTPUT_BYTES = 90_000  # of the 100,000 that a text on the wire may have
 _AWAIT = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
 _RUNS_ITS_BODY = ("time", "timeit", "capture", "prun")
 
@@ -55,7 +55,7 @@ class Notebook:
             except (Exception, SystemExit, KeyboardInterrupt, TimeLimit) as error:
                 failure = describe(error, "cell")
         _close_figures()
-        return Ran(shown.getvalue(), failure)
+        return Ran(_within(shown.getvalue(), OUTPUT_BYTES), failure)
 
     def _execute(self, source: str, file: str) -> None:
         linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
@@ -104,6 +104,12 @@ class Capped(io.StringIO):
                 super().write("\n[more output was dropped]\n")
         self.size += len(text)
         return len(text)
+
+
+def _within(text: str, most: int) -> str:
+    """The text, cut where its UTF-8 has more than `most` bytes; without what UTF-8 cannot hold."""
+    data = text.encode(errors="replace")
+    return data.decode() if len(data) <= most else data[:most].decode(errors="ignore") + "\n[more output was dropped]\n"
 
 
 def _display(*values: Any, **_: Any) -> None:

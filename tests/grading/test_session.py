@@ -63,7 +63,11 @@ def test_what_a_cell_shows_and_how_it_fails(submission: Start) -> None:
     assert syntax is not None
     assert (syntax.type, syntax.line) == ("SyntaxError", "line 1: def f(:")
     assert "keyboard" in str(one.run("input()").failure)
-    assert len(one.run("print('x' * 1_000_000)").output) < 200_000
+    for flood in ("'x' * 1_000_000", "'é' * 95_000", "'\U0001f600' * 30_000", "'\\ud800' * 95_000"):
+        shown = one.run(f"print({flood})")
+        assert shown.failure is None
+        assert 1_000 < len(shown.output) < 200_000
+    assert one.run("for i in range(20_000): print('x' * 100)").output.endswith("[more output was dropped]\n")
     for leaves in ("import sys; sys.exit()", "quit()", "raise SystemExit(3)", "raise KeyboardInterrupt"):
         assert one.run(leaves).failure is not None
     assert one.run("x").output == "1\n", "the same process as before"
