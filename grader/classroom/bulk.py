@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import datetime
 import os
 import shutil
 from collections.abc import Iterable
@@ -14,7 +13,7 @@ from typing import Any
 
 import nbformat
 from nbconvert.exporters.exporter import ResourcesDict
-from nbconvert.writers import FilesWriter
+from nbconvert.writers.files import FilesWriter
 from nbformat import NotebookNode
 from nbgrader import utils
 from nbgrader.api import Student
@@ -24,11 +23,11 @@ from nbgrader.coursedir import CourseDirectory
 from traitlets.config import Config
 
 from grader.classroom.folder import ClassFolder
+from grader.classroom.handed_in import when
 from grader.classroom.ledger import Ledger
 from grader.classroom.rows import Batch, Submission
 from grader.classroom.steps import Lent, Resources, Steps
 from grader.classroom.trees import Shelf, ordinary_files
-from grader.errors import GraderError
 
 __all__ = ["Autograding", "Entry", "notebook_resources"]
 
@@ -102,7 +101,8 @@ class Autograding:
             raise NbGraderException(f"No assignment with ID '{lesson}' exists in the database")
         if lesson not in batch.lessons[lesson].notebooks:
             raise NbGraderException("No notebooks found, did you forget to run 'nbgrader generate_assignment'?")
-        submission = batch.find_or_add(self._student(student, batch), lesson, self._timestamp(student, lesson))
+        arrived, _ = when(self.folder.submitted(student, lesson))
+        submission = batch.find_or_add(self._student(student, batch), lesson, arrived)
         for name in batch.lessons[lesson].notebooks:
             if name != lesson and not (self.folder.submitted(student, lesson) / f"{name}.ipynb").exists():
                 for grade in (row for (notebook, _), row in submission.grades.items() if notebook == name):
@@ -117,21 +117,6 @@ class Autograding:
         student = Student(id=name)
         batch.db.add(student)
         return student
-
-    def _timestamp(self, student: str, lesson: str) -> datetime.datetime | None:
-        """When it was handed in, from timestamp.txt; GraderError when that is no time."""
-        place = self.folder.submitted(student, lesson)
-        file = place / "timestamp.txt"
-        if file.is_symlink() or not file.is_file():
-            return None
-        try:
-            found: datetime.datetime | None = self.coursedir.get_existing_timestamp(str(place))
-        except (AttributeError, ValueError, OverflowError):  # nbgrader's own way of saying so is an AttributeError
-            raise GraderError(
-                f"{file.relative_to(self.folder.root)} holds no time of handing in. Write one into it, as in "
-                "2026-01-31 12:00:00 UTC, or delete the file; then run this again"
-            ) from None
-        return found
 
     def _convert(self, student: str, lesson: str, place: Path) -> None:
         """nbgrader's two passes: put the instructor's cells back, then score."""
@@ -175,7 +160,7 @@ def _text(nb: NotebookNode) -> str:
 
 def _unrun(notebook: NotebookNode) -> NotebookNode:
     """A copy without outputs."""
-    emptied = {"outputs": [], "execution_count": None}
+    emptied: dict[str, Any] = {"outputs": [], "execution_count": None}
     cells = [{**cell, **emptied} if cell.cell_type == "code" else cell for cell in notebook.cells]
     made: NotebookNode = nbformat.from_dict({**notebook, "cells": cells})
     return made

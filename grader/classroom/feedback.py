@@ -6,7 +6,7 @@ import os
 import shutil
 from typing import Any
 
-from nbconvert.writers import FilesWriter
+from nbconvert.writers.files import FilesWriter
 from nbgrader.api import MissingEntry
 from nbgrader.converters import GenerateFeedback
 from nbgrader.coursedir import CourseDirectory

@@ -12,12 +12,13 @@ from nbgrader.api import Student
 from nbgrader.coursedir import CourseDirectory
 from nbgrader.utils import chdir
 from sqlalchemy import select
+from sqlalchemy.exc import OperationalError
 from traitlets.config import Config
 
 from grader.classroom.bulk import Autograding, Entry
 from grader.classroom.feedback import FeedbackPages
 from grader.classroom.folder import ClassFolder
-from grader.classroom.ledger import Ledger, is_locked, open_gradebook
+from grader.classroom.ledger import Ledger, open_gradebook
 from grader.classroom.rows import Batch
 
 __all__ = ["Entry", "Row", "Writer", "class_logger", "course", "make_gradebook", "read_rows"]
@@ -53,8 +54,11 @@ class Writer:
         """Enter the scores of all `entries` at once, and put their folders in place. Manual scores and comments stay.
 
         Returns what went wrong with each entry, None where nothing did; such an entry leaves everything as it
-        was and costs no other. GraderError, and nothing entered, when another program keeps the gradebook.
+        was and costs no other. Nothing is entered, and it raises, when another program keeps the gradebook
+        (GraderError) or the database itself fails (sqlalchemy's OperationalError: a full disk, say).
         """
+        if not entries:
+            return []
         for entry in entries:
             _call_hook(self.autograding.converter, "pre", entry.student, entry.lesson)
         problems = self.ledger.batch(lambda: self._enter(entries))
@@ -73,9 +77,9 @@ class Writer:
         try:
             with self.ledger.alone():
                 self.autograding.enter(entry, batch)
+        except OperationalError:
+            raise  # the database's fault, and all of the batch may be gone with it
         except Exception as error:
-            if is_locked(error):
-                raise  # the whole batch is tried again
             return error
         return None
 

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import nbformat
 from nbformat import NotebookNode
+from nbgrader.utils import parse_utc
 
 from grader.classroom.master import Master
 from grader.classroom.repair import belonging
 
-__all__ = ["HandedIn", "Unreadable", "find"]
+__all__ = ["ARRIVED", "HandedIn", "Unreadable", "find", "when"]
 
+ARRIVED = "timestamp.txt"  # nbgrader keeps the time of handing in there
 MEGABYTE = 1_000_000
 
 
@@ -39,7 +42,7 @@ def find(folder: Path, master: Master, *, limit: float) -> HandedIn:
         return HandedIn()
     files = [p for p in sorted(folder.rglob("*.ipynb")) if ".ipynb_checkpoints" not in p.parts]
     if not files:
-        others = sorted(p.name for p in folder.iterdir() if p.name != "timestamp.txt" and not p.name.startswith("."))
+        others = sorted(p.name for p in folder.iterdir() if p.name != ARRIVED and not p.name.startswith("."))
         what = f"the folder holds only {', '.join(others[:5])}" if others else "the folder is empty"
         return HandedIn(notes=[f"no notebook was handed in: {what}"])
     exact = folder / f"{master.lesson}.ipynb"
@@ -49,6 +52,18 @@ def find(folder: Path, master: Master, *, limit: float) -> HandedIn:
         except Unreadable as error:
             return _best([p for p in files if p != exact], master, limit, HandedIn(exact, problem=str(error)))
     return _best(files, master, limit, None)
+
+
+def when(folder: Path) -> tuple[datetime | None, str]:
+    """When it was handed in, by the folder's timestamp.txt, in UTC; and what is wrong with that file, or ""."""
+    file = folder / ARRIVED
+    if file.is_symlink() or not file.is_file():
+        return None, ""
+    try:
+        text = file.read_text(encoding="utf-8-sig").strip()
+        return (parse_utc(text) if text else None), ""
+    except (OSError, ValueError, OverflowError):
+        return None, f"{ARRIVED} holds no time, as in 2026-01-31 12:00:00 UTC, so it counts as handed in in time"
 
 
 def _best(files: list[Path], master: Master, limit: float, otherwise: HandedIn | None) -> HandedIn:

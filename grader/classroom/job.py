@@ -15,14 +15,12 @@ from nbformat import NotebookNode
 
 from grader.classroom.execute import files_beside
 from grader.classroom.folder import ClassFolder
-from grader.classroom.handed_in import find
+from grader.classroom.handed_in import ARRIVED, find, when
 from grader.classroom.master import Master
 from grader.classroom.outcome import Outcome, Status
 from grader.classroom.repair import belonging, repair
 
 __all__ = ["Job", "prepare", "stamp"]
-
-_ARRIVED = "timestamp.txt"
 
 
 @dataclass(frozen=True)
@@ -49,7 +47,7 @@ class Job:
     @property
     def key(self) -> str:
         """Stands for all that the verdict depends on."""
-        handed = {name: _digest(data) for name, data in self.files.items() if name != _ARRIVED}
+        handed = {name: _digest(data) for name, data in self.files.items() if name != ARRIVED}
         return _digest(json.dumps([self.version, _sources(self.notebook), sorted(handed.items())]).encode())
 
 
@@ -74,7 +72,7 @@ def prepare(
         _content(found.path, files_beside([source], files_megabytes)),
         version,
         mark,
-        [*found.notes, *notes],
+        [*found.notes, *notes, *filter(None, [when(source)[1]])],
         belonging(found.notebook, master) == 0,
     )
 

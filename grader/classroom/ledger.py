@@ -17,7 +17,7 @@ from sqlalchemy.exc import OperationalError
 
 from grader.errors import GraderError
 
-__all__ = ["Ledger", "is_locked", "open_gradebook", "patiently"]
+__all__ = ["Ledger", "open_gradebook"]
 
 PATIENCE = 30.0  # seconds to wait for a program that holds the gradebook
 LONGEST_WAIT = 4.0
@@ -34,7 +34,7 @@ def open_gradebook(url: str, course_id: str) -> Gradebook:
     scripts = ScriptDirectory(str(Path(api.__file__).parent / "alembic"))
     api.get_alembic_version = lambda: str(scripts.get_current_head())
     try:
-        return patiently(url, lambda: Gradebook(url, course_id))
+        return _patiently(url, lambda: Gradebook(url, course_id))
     finally:
         api.get_alembic_version = asked
 
@@ -66,7 +66,7 @@ class Ledger:
             finally:
                 self.db.remove()  # rolls back what was not committed; keeps memory flat
 
-        return patiently(self.url, once)
+        return _patiently(self.url, once)
 
     @contextmanager
     def alone(self) -> Iterator[None]:
@@ -97,14 +97,14 @@ class Ledger:
             self.db.execute(text("BEGIN IMMEDIATE"))
 
 
-def patiently(url: str, action: Callable[[], Result]) -> Result:
+def _patiently(url: str, action: Callable[[], Result]) -> Result:
     """The result of `action`, tried again with growing waits while another program holds the gradebook."""
     deadline, wait = time.monotonic() + PATIENCE, 0.1
     while True:
         try:
             return action()
         except OperationalError as error:
-            if not is_locked(error):
+            if not _is_locked(error):
                 raise
             if time.monotonic() > deadline:
                 raise GraderError(_who(url)) from error
@@ -112,9 +112,9 @@ def patiently(url: str, action: Callable[[], Result]) -> Result:
         wait = min(2 * wait, LONGEST_WAIT)
 
 
-def is_locked(error: Exception) -> bool:
+def _is_locked(error: OperationalError) -> bool:
     """Whether SQLite refused because another program has the gradebook."""
-    return isinstance(error, OperationalError) and "locked" in str(error.orig)
+    return "locked" in str(error.orig)
 
 
 def _who(url: str) -> str:

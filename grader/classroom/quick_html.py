@@ -23,7 +23,8 @@ from traitlets import Unicode
 
 __all__ = ["QuickHTML", "draws_as_usual"]
 
-REMEMBERED = 2000  # pieces of text, some kilobytes each
+REMEMBERED = 1000  # pieces of text, some kilobytes each
+LONGEST = 30_000  # characters: what is longer is some student's output or picture, not seen again
 VOID = re.compile("area|base|br|col|embed|hr|img|input|link|meta|param|source|track|wbr")  # no end tag
 SPECIAL = re.compile(r"<!|<\?|<(?:script|style|textarea|title|plaintext|xmp|iframe|noscript|noembed)\b|jp-", re.I)
 
@@ -31,7 +32,7 @@ SPECIAL = re.compile(r"<!|<\?|<(?:script|style|textarea|title|plaintext|xmp|ifra
 TEMPLATE = "{%- extends 'index.html.j2' -%}{% block any_cell scoped %}{{ super() | piece }}{% endblock any_cell %}"
 
 
-class QuickHTML(HTMLExporter):  # type: ignore[misc]
+class QuickHTML(HTMLExporter):
     """HTMLExporter for many pages of the same lessons. It reads HTMLExporter's settings."""
 
     raw_template = Unicode(TEMPLATE)
@@ -45,16 +46,16 @@ class QuickHTML(HTMLExporter):  # type: ignore[misc]
         self._print = lru_cache(REMEMBERED)(_printed)
         self._code = lru_cache(REMEMBERED)(self._draw_code)
         self._prose = lru_cache(REMEMBERED)(self._draw_prose)
-        super().__init__(*args, **kwargs)
+        super().__init__(*args, **kwargs)  # type: ignore[no-untyped-call]
         self.filters = {"highlight_code": self._highlight}
 
     def default_filters(self) -> Any:
         """nbconvert's, with one of ours in the place of theirs and one more."""
-        yield from super().default_filters()
+        yield from super().default_filters()  # type: ignore[no-untyped-call]
         yield "markdown2html", self._markdown
         yield "piece", self._piece
 
-    def from_notebook_node(
+    def from_notebook_node(  # type: ignore[override] # as HTMLExporter itself
         self, nb: NotebookNode, resources: dict[str, Any] | None = None, **kw: Any
     ) -> tuple[str, dict[str, Any]]:
         """The page of a notebook."""
@@ -66,7 +67,8 @@ class QuickHTML(HTMLExporter):  # type: ignore[misc]
         return self._place.sub(lambda found: self._pieces[int(found[1])], page), resources
 
     def _highlight(self, source: str, language: str | None = None, metadata: Any = None) -> str:
-        return self._code(source, self._lexer, language, metadata.get("magics_language") if metadata else None)
+        draw = self._code if len(source) < LONGEST else self._draw_code
+        return draw(source, self._lexer, language, metadata.get("magics_language") if metadata else None)
 
     def _draw_code(self, source: str, lexer: str | None, language: str | None, magics: str | None) -> str:
         metadata = {"magics_language": magics} if magics else None
@@ -74,7 +76,8 @@ class QuickHTML(HTMLExporter):  # type: ignore[misc]
 
     @pass_context
     def _markdown(self, context: Any, source: str) -> str:
-        if self.embed_images or context.get("cell", {}).get("attachments"):
+        own = self.embed_images or context.get("cell", {}).get("attachments")
+        if own or len(source) >= LONGEST:
             return str(super().markdown2html(context, source))
         return self._prose(source)
 
@@ -84,7 +87,7 @@ class QuickHTML(HTMLExporter):  # type: ignore[misc]
     def _piece(self, html: str) -> str:
         """What stands for a cell in the page until its end."""
         body = html.strip()
-        printed = self._print(body)
+        printed = self._print(body) if len(body) < LONGEST else _printed(body)
         if printed is None:
             return html
         self._pieces.append(printed)
@@ -137,7 +140,11 @@ class _Nesting(HTMLParser):
     def handle_data(self, data: str) -> None:
         self.outside = not self.open
 
-    handle_entityref = handle_charref = handle_data
+    def handle_entityref(self, name: str) -> None:
+        self.handle_data(name)
+
+    def handle_charref(self, name: str) -> None:
+        self.handle_data(name)
 
 
 def _nested(html: str) -> bool:

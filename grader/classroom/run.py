@@ -17,6 +17,7 @@ from contextlib import closing, contextmanager
 from dataclasses import replace
 
 from nbformat import NotebookNode
+from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from traitlets.config import Config
 
 from grader.classroom.changes import ScoreChange, change
@@ -85,7 +86,7 @@ def grade_class(
     config = load_config(folder)
     with folder.locked(), _engine(jobs, unsafe, scheduler) as (engine, where):
         masters = {name: load_master(folder, name) for name in _lessons(folder, lesson)}
-        with Writer(folder, config) as writer:
+        with Writer(folder, config) as writer, _nothing_lost(folder):
             run = _Run(folder, config, masters, engine, writer, watcher or Watcher(), force=force, dry_run=dry_run)
             run.everything(where)
             if run.changes and not dry_run and agree(run.changes):
@@ -119,6 +120,19 @@ def _engine(jobs: int | None, unsafe: bool, scheduler: str | None) -> Iterator[t
         yield engine, where
     finally:
         engine.stop()
+
+
+@contextmanager
+def _nothing_lost(folder: ClassFolder) -> Iterator[None]:
+    """In plain words: a full disk, a gradebook that cannot be written."""
+    try:
+        yield
+    except (OSError, SQLAlchemyError) as error:
+        what = error.orig if isinstance(error, DBAPIError) else error
+        raise GraderError(
+            f"the run was broken off: {what}. Likely cause: a full or read-only disk, or a damaged gradebook. Every "
+            f"verdict until now is kept; when that is mended, go on with: grader grade {folder.root}"
+        ) from error
 
 
 class _Run:

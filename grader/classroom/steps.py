@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from nbconvert.exporters import Exporter
 from nbformat import NotebookNode
 from nbgrader import preprocessors as stock
 from nbgrader import utils
@@ -115,7 +114,7 @@ class Steps:
         self,
         listed: list[Any],
         *,
-        exporter: Exporter,
+        exporter: Any,
         ledger: Ledger,
         book: Callable[[], Lent],
         executed: Step | None = None,

@@ -41,7 +41,7 @@ class _Graded(Autograde):  # type: ignore[misc]
         super().__init__(coursedir=course(folder, config), config=config, log=class_logger(folder))
         self.place, self.entry, self.force = folder.submitted(entry.student, entry.lesson), entry, True
         self.coursedir.assignment_id, self.coursedir.student_id = entry.lesson, entry.student
-        steps: list[Any] = self.autograde_preprocessors
+        steps: list[Any] = list(getattr(self, "autograde_preprocessors"))  # noqa: B009 (traitlets has no types)
         self.autograde_preprocessors = [
             self.attach if isinstance(step, type) and issubclass(step, Execute) else step for step in steps
         ]
@@ -86,7 +86,7 @@ def dump(gradebook: Path) -> dict[str, list[str]]:
     called: dict[Any, str] = {}
     for table, columns in NAMES.items():
         for row in rows[table]:
-            called[row["id"]] = "/".join(called.get(row[column], row[column]) for column in columns)
+            called[row["id"]] = "/".join(str(called.get(row[column], row[column])) for column in columns)
     for table in ("grade", "comment", "source_cell"):
         for row in rows[table]:
             del row["id"]

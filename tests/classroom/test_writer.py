@@ -28,13 +28,16 @@ from nbgrader import preprocessors as stock
 from nbgrader.api import Gradebook, MissingEntry
 from nbgrader.plugins import LateSubmissionPlugin
 from nbgrader.preprocessors import NbGraderPreprocessor
+from sqlalchemy.exc import OperationalError
 from traitlets.config import Config
 
 from grader.classroom import ledger, trees
+from grader.classroom.bulk import Autograding
 from grader.classroom.folder import ClassFolder
-from grader.classroom.gradebook import Entry, Writer
+from grader.classroom.gradebook import Entry, Writer, read_rows
 from grader.classroom.master import Master, load_master
 from grader.classroom.repair import repair
+from grader.classroom.rows import Batch
 from grader.classroom.settings import load_config
 from grader.errors import GraderError
 
@@ -105,9 +108,10 @@ def outputs(mended: NotebookNode, master: Master, results: dict[str, Any]) -> No
 
 
 def _result(result: Any) -> NotebookNode:
+    made: NotebookNode = new_output("execute_result", data={"text/plain": repr(result)}, execution_count=1)
     if isinstance(result, str):
-        return new_output("error", ename="ValueError", evalue=result, traceback=[result] * 150)
-    return new_output("execute_result", data={"text/plain": repr(result)}, execution_count=1)
+        made = new_output("error", ename="ValueError", evalue=result, traceback=[result] * 150)
+    return made
 
 
 BESIDE = {"data.csv": "1,2", "own.py": "mine", "deep/er/x.txt": "x", "junk.pyc": "", "b.ipynb": "{}"}
@@ -253,12 +257,31 @@ def test_an_entry_that_fails_costs_no_other(handed_in: ClassFolder) -> None:
     assert not handed_in.autograded("bo", LESSON).exists()
 
 
-def test_a_time_that_is_none(handed_in: ClassFolder) -> None:
-    at(handed_in, "ada", "yesterday, I think")
+def test_a_failing_database_enters_nothing(handed_in: ClassFolder, monkeypatch: pytest.MonkeyPatch) -> None:
+    entries = [ran(handed_in, name, double=2, triple=3) for name in ("ada", "bo")]
+    enter, before = Autograding.enter, state(handed_in)
+
+    def full(self: Autograding, entry: Entry, batch: Batch) -> None:
+        enter(self, entry, batch)
+        if entry.student == "bo":
+            raise OperationalError("INSERT", {}, sqlite3.OperationalError("database or disk is full"))
+
+    with Writer(handed_in, load_config(handed_in)) as writer, monkeypatch.context() as patch:
+        patch.setattr(Autograding, "enter", full)
+        with pytest.raises(OperationalError, match="disk is full"):
+            writer.save(entries)
+        assert writer.save([]) == []
+    assert state(handed_in) == before
+    save(handed_in, entries)
+
+
+@pytest.mark.parametrize("text", ["yesterday, I think", "", "99999-99-99", "2026-01-31 12:00:00 NOWHERE", "\0\0"])
+def test_a_time_that_is_none_costs_nothing(handed_in: ClassFolder, text: str) -> None:
+    at(handed_in, "ada", text)
     with Writer(handed_in, load_config(handed_in)) as writer:
-        [problem] = writer.save([ran(handed_in, "ada", double=2, triple=3)])
-    assert isinstance(problem, GraderError)
-    assert f"submitted/ada/{LESSON}/timestamp.txt holds no time" in str(problem)
+        assert writer.save([ran(handed_in, "ada", double=2, triple=3)]) == [None]
+    row = read_rows(handed_in, load_config(handed_in))[1]["ada", LESSON]
+    assert (row.points, row.out_of) == (5, 5)
 
 
 def test_links_pipes_and_large_files_stay_behind(handed_in: ClassFolder, tmp_path: Path) -> None:
@@ -385,7 +408,7 @@ CHILD = """
 import json, sys
 import nbformat
 from grader.classroom.folder import ClassFolder
-from grader.classroom.gradebook import Entry, Writer
+from grader.classroom.gradebook import Entry, Writer, read_rows
 from grader.classroom.settings import load_config
 folder = ClassFolder.open(sys.argv[1])
 versions = [[Entry(s, l, nbformat.from_dict(nb), []) for s, l, nb in told] for told in json.load(open(sys.argv[2]))]
