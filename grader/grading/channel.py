@@ -12,7 +12,7 @@ from grader.grading.wire import HEADER, Limits, ProtocolError, frame, header_of
 
 __all__ = ["Channel", "Closed", "Frame", "Kind", "TimedOut"]
 
-_CHUNK = 2**18
+_CHUNK, _MOST = 2**14, 2**18
 
 
 class Kind(IntEnum):
@@ -50,6 +50,10 @@ class Channel:
 
     def __init__(self, sock: socket.socket, limits: Limits) -> None:
         self.socket, self.limits = sock, limits
+        self._came = bytearray()  # read from the socket, and not yet asked for
+        self._readable, self._writable = select.poll(), select.poll()
+        self._readable.register(sock, select.POLLIN)
+        self._writable.register(sock, select.POLLOUT)
         sock.setblocking(False)
 
     def send(self, kind: int, sequence: int, body: bytes, deadline: float | None = None) -> None:
@@ -59,7 +63,7 @@ class Channel:
             try:
                 left = left[self.socket.send(left) :]
             except BlockingIOError:
-                self._wait(select.POLLOUT, deadline)
+                _wait(self._writable, deadline)
             except OSError as error:
                 raise Closed(str(error)) from None
 
@@ -69,30 +73,30 @@ class Channel:
         return Frame(kind, sequence, self._exactly(length, deadline))
 
     def _exactly(self, count: int, deadline: float | None) -> bytes:
-        data = bytearray()
-        while len(data) < count:
+        while len(self._came) < count:
+            _wait(self._readable, deadline)
             try:
-                piece = self.socket.recv(min(count - len(data), _CHUNK))
+                piece = self.socket.recv(max(_CHUNK, min(count - len(self._came), _MOST)))
             except BlockingIOError:
-                self._wait(select.POLLIN, deadline)
                 continue
             except OSError as error:
                 raise Closed(str(error)) from None
             if not piece:
-                if data:
+                if self._came:
                     raise ProtocolError("the connection ended in the middle of a frame")
                 raise Closed("the connection ended")
-            data += piece
+            self._came += piece
             if deadline is not None and time.monotonic() > deadline:  # a trickle of bytes is no progress
                 raise TimedOut
-        return bytes(data)
-
-    def _wait(self, event: int, deadline: float | None) -> None:
-        poll = select.poll()
-        poll.register(self.socket, event)
-        left = None if deadline is None else max(0.0, deadline - time.monotonic())
-        if not poll.poll(None if left is None else left * 1000):
-            raise TimedOut
+        data = bytes(self._came[:count])
+        del self._came[:count]
+        return data
 
     def close(self) -> None:
         self.socket.close()
+
+
+def _wait(ready: select.poll, deadline: float | None) -> None:
+    left = None if deadline is None else 1000 * max(0.0, deadline - time.monotonic())
+    if not ready.poll(left):
+        raise TimedOut
