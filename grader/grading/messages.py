@@ -6,8 +6,8 @@ Anything else raises ProtocolError.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import fields
+from collections.abc import Callable, Iterable
+from dataclasses import MISSING, fields
 from typing import Any
 
 from torch import Tensor
@@ -100,23 +100,53 @@ def optional(read: Read) -> Read:
     return lambda value: None if value is None else read(value)
 
 
+def parts_of(defaults: tuple[Any, ...], *reads: Read) -> Read:
+    """What `_without` gives: all the parts, each that was sent read by its own of `reads`, the others the defaults."""
+
+    def whole(value: Any) -> list[Any]:
+        if type(value) is not tuple or not value:
+            raise ProtocolError("expected a tuple")
+        mask, *sent = value
+        if type(mask) is not int or not 0 <= mask < 1 << len(reads) or mask.bit_count() != len(sent):
+            raise ProtocolError("expected the parts that a mask names")
+        given = iter(sent)
+        return [reads[i](next(given)) if mask >> i & 1 else default for i, default in enumerate(defaults)]
+
+    return whole
+
+
+def _without(defaults: tuple[Any, ...], values: Iterable[Any]) -> tuple[Any, ...]:
+    """A mask of the parts that are not their defaults, then those parts: most parts of what is sent are."""
+    mask, sent = 0, []
+    for i, (value, default) in enumerate(zip(values, defaults, strict=True)):
+        if value is not default:
+            mask |= 1 << i
+            sent.append(value)
+    return mask, *sent
+
+
+def _defaults(kind: type[Any]) -> tuple[Any, ...]:
+    return tuple(None if f.default is MISSING else f.default for f in fields(kind))
+
+
 grads: Read = sequence(optional(tensor))
 texts: Read = sequence(text)
 flags: Read = sequence(boolean)
 
 # ---- from the trusted process to the host ----------------------------------------------------------------------------
 
-_PROBE = tuple(f.name for f in fields(Probe))
+_PROBE = _defaults(Probe)
+_read_probe = parts_of(_PROBE, *(anything for _ in _PROBE))
 
 
 def plain_probe(probe: Probe) -> tuple[Any, ...]:
-    """A probe as a tuple of its fields, in the order of the class."""
-    return tuple(getattr(probe, name) for name in _PROBE)
+    """A probe as a tuple of those of its fields that are not the defaults."""
+    return _without(_PROBE, vars(probe).values())
 
 
 def probe(value: Any) -> Probe:
     """The probe of such a tuple; the host believes what the trusted process says."""
-    return Probe(*value)
+    return Probe(*_read_probe(value))
 
 
 # ---- from the host to the trusted process ----------------------------------------------------------------------------
@@ -146,7 +176,10 @@ FACTS: dict[str, Read] = {
 _FAILURE = record(text, text, text, text)
 _ITEM = record(text, optional(sequence(count)), optional(text))
 _RETURNED = record(text, sequence(_ITEM))
-_OBSERVATION = record(
+_FACTS = _defaults(Facts)
+_SEEN = (*_defaults(Observation)[:-1], _FACTS)
+_OBSERVATION = parts_of(
+    _SEEN,
     sequence(anything),  # outputs: the type of each is what a check asks
     boolean,
     texts,
@@ -154,7 +187,7 @@ _OBSERVATION = record(
     sequence(_RETURNED),
     optional(record(grads, grads)),
     optional(_FAILURE),
-    record(*FACTS.values()),
+    parts_of(_FACTS, *FACTS.values()),
 )
 
 
@@ -187,7 +220,7 @@ def plain_failure(failed: Failure) -> tuple[str, str, str, str]:
 
 def plain_observation(seen: Observation) -> tuple[Any, ...]:
     """An observation as nested tuples; long texts are cut to what may be sent."""
-    return (
+    parts = (
         tuple(seen.outputs[:_MANY]),
         seen.single,
         _cut(seen.not_tensors),
@@ -195,8 +228,9 @@ def plain_observation(seen: Observation) -> tuple[Any, ...]:
         tuple((r.container, r.items[:_MANY]) for r in seen.returned[:_MANY]),
         seen.second,
         None if seen.failure is None else plain_failure(seen.failure),
-        tuple(_cut(getattr(seen.facts, name)) for name in FACTS),
+        _without(_FACTS, map(_cut, vars(seen.facts).values())),
     )
+    return _without(_SEEN, parts)
 
 
 def _cut(value: Any) -> Any:

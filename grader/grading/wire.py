@@ -11,6 +11,8 @@ object of another kind, of which the type's name alone is sent.
 
 from __future__ import annotations
 
+import ctypes
+import functools
 import struct
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -205,23 +207,18 @@ class _Writer:
         if value.dtype not in _CODES or value.layout != torch.strided or value.dim() > self.limits.dimensions:
             self.text(b"o", "Tensor")
             return
-        meta = value.device.type == "meta"
-        flags = _REQUIRES_GRAD * value.requires_grad | _META * meta
-        numbers = (*value.shape, *value.stride()) if self.limits.strides else tuple(value.shape)
+        flags = _REQUIRES_GRAD * value.requires_grad | _META * value.is_meta
+        numbers = (*value.shape, *value.stride()) if self.limits.strides else value.shape
         head = _TENSOR.pack(_CODES[value.dtype], flags, value.dim())
-        self.parts += (b"a", head, struct.pack(f">{len(numbers)}q", *numbers))
-        if not meta:
+        self.parts += (b"a", head, _numbers(len(numbers)).pack(*numbers))
+        if not value.is_meta:
             self.room(value.numel() * value.element_size())
             self.parts.append(_raw(value))
 
 
 def _raw(value: Tensor) -> bytes:
-    if not value.numel():
-        return b""
-    # A tensor of its own: one element may be "contiguous" with any stride, and then cannot be viewed as bytes.
-    flat = torch.empty(value.numel(), dtype=value.dtype)
-    flat.copy_(value.detach().reshape(-1))
-    return bytes(flat.view(torch.uint8).numpy().data)
+    own = torch.empty(value.shape, dtype=value.dtype).copy_(value.detach())  # whatever layout the value has
+    return ctypes.string_at(own.data_ptr(), own.nbytes)
 
 
 # ---- reading ---------------------------------------------------------------------------------------------------------
@@ -230,7 +227,10 @@ def _raw(value: Tensor) -> bytes:
 def decode(data: bytes, limits: Limits, function: Callable[[int], Any] | None = None) -> Any:
     """The value of a body. `function` gives the callable of an index; without it none may be sent."""
     reader = _Reader(data, limits, function)
-    value = reader.read(0)
+    try:
+        value = reader.read(0)
+    except (IndexError, struct.error):  # there is no byte left, or too few of them
+        raise ProtocolError("the value ends too early") from None
     if reader.at != len(data):
         raise ProtocolError(f"{len(data) - reader.at} bytes after the value")
     return value
@@ -240,27 +240,23 @@ class _Reader:
     def __init__(self, data: bytes, limits: Limits, function: Callable[[int], Any] | None) -> None:
         if len(data) > limits.body:
             raise ProtocolError(f"a body of {len(data)} bytes")
-        self.data, self.limits, self.function = memoryview(data), limits, function
+        self.data, self.limits, self.function = data, limits, function
         self.at = self.values = 0
 
-    def take(self, count: int) -> memoryview:
-        if count > len(self.data) - self.at:
+    def take(self, count: int) -> bytes:
+        start, self.at = self.at, self.at + count
+        if self.at > len(self.data):
             raise ProtocolError("the value ends too early")
-        self.at += count
-        return self.data[self.at - count : self.at]
+        return self.data[start : self.at]
 
     def unpack(self, form: struct.Struct) -> tuple[Any, ...]:
         at, self.at = self.at, self.at + form.size
-        if self.at > len(self.data):
-            raise ProtocolError("the value ends too early")
         return form.unpack_from(self.data, at)
 
     def read(self, depth: int) -> Any:
         self.values += 1
         if self.values > self.limits.values:
             raise ProtocolError(f"more than {self.limits.values} values")
-        if self.at >= len(self.data):
-            raise ProtocolError("the value ends too early")
         tag = self.data[self.at]
         self.at += 1
         if tag in _CONSTANTS:
@@ -313,38 +309,45 @@ class _Reader:
         code, flags, dimensions = self.unpack(_TENSOR)
         if code >= len(DTYPES) or flags > (_REQUIRES_GRAD | _META) or dimensions > self.limits.dimensions:
             raise ProtocolError(f"a tensor of dtype {code}, flags {flags}, {dimensions} dimensions")
-        shape = [self.number() for _ in range(dimensions)]
-        strides = [self.number() for _ in range(dimensions)] if self.limits.strides else None
-        elements = 1
-        for n in (*shape, *(strides or ())):
-            if not 0 <= n <= self.limits.elements:
-                raise ProtocolError(f"a tensor of size or stride {n}")
-        for n in shape:  # each product is checked before the next one, so none grows without bound
-            elements *= max(n, 1)
-            if elements > self.limits.elements:
-                raise ProtocolError(f"a tensor of shape {shape}")
+        numbers = self.unpack(_numbers(2 * dimensions if self.limits.strides else dimensions))
+        shape, strides = numbers[:dimensions], numbers[dimensions:]
+        elements = self.counted(numbers, shape)
         if flags & _META:
             value = torch.empty(shape, dtype=DTYPES[code], device="meta")
         else:
-            value = self.data_of(DTYPES[code], shape, strides)
+            value = self.data_of(DTYPES[code], elements, shape)
+            if self.limits.strides and elements:  # memory of its own that can be resized, as student code may try
+                value = value.clone() if value.stride() == strides else same_layout(value, strides)
         if flags & _REQUIRES_GRAD:
             if not (value.is_floating_point() or value.is_complex()):
                 raise ProtocolError("an integer tensor that requires grad")
             value.requires_grad_()
         return value
 
-    def data_of(self, dtype: torch.dtype, shape: list[int], strides: list[int] | None) -> Tensor:
-        elements = 1
-        for n in shape:
-            elements *= n
+    def counted(self, numbers: Sequence[int], shape: Sequence[int]) -> int:
+        """How many elements a tensor of this shape has; its sizes and strides are in `numbers`."""
+        for n in numbers:
+            if not 0 <= n <= self.limits.elements:
+                raise ProtocolError(f"a tensor of size or stride {n}")
+        most = 1
+        for n in shape:  # each product is checked before the next one, so none grows without bound
+            most *= max(n, 1)
+            if most > self.limits.elements:
+                raise ProtocolError(f"a tensor of shape {shape}")
+        return 0 if 0 in shape else most
+
+    def data_of(self, dtype: torch.dtype, elements: int, shape: Sequence[int]) -> Tensor:
         raw = self.take(elements * dtype.itemsize)
         if not elements:
             return torch.empty(shape, dtype=dtype)
-        flat = torch.frombuffer(bytearray(raw), dtype=torch.uint8)
-        if dtype == torch.bool and int(flat.max()) > 1:
+        if dtype == torch.bool and max(raw) > 1:
             raise ProtocolError("a bool that is neither 0 nor 1")
-        value = flat.view(dtype).reshape(shape)
-        return value if strides is None else same_layout(value, strides)
+        return torch.frombuffer(bytearray(raw), dtype=dtype).view(shape)
+
+
+@functools.cache
+def _numbers(count: int) -> struct.Struct:
+    return struct.Struct(f">{count}q")
 
 
 _TAGS: dict[Any, bytes] = {None: b"N", True: b"T", False: b"F"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import fields
 from typing import Any
 
@@ -84,6 +85,13 @@ def test_a_forged_part_is_a_part_or_a_protocol_error(path: tuple[int, ...], new:
     except ProtocolError:
         return
     assert all(type(getattr(got.facts, f.name)) in (bool, int, str, tuple, type(None)) for f in fields(Facts))
+
+
+@given(st.integers(-1, 2**9))
+def test_whatever_parts_are_left_out_it_is_an_observation_or_a_protocol_error(mask: int) -> None:
+    parts = (PLAIN[1],) * max(mask, 0).bit_count()
+    with contextlib.suppress(ProtocolError):
+        assert isinstance(messages.observation((mask, *parts)).facts, Facts)
 
 
 @pytest.mark.parametrize(
