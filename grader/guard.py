@@ -33,6 +33,7 @@ from grader.subject import ENDLESS, Failure
 
 __all__ = [
     "FORKED",
+    "Namespaces",
     "Seen",
     "TimeLimit",
     "describe",
@@ -138,23 +139,39 @@ def _state_kept(seen: Seen) -> Iterator[None]:
         seen.state_changes += tuple(changed)
 
 
+class Namespaces:
+    """torch's public namespaces as they are when it is made, so that what is replaced later can be undone.
+
+    torch replaces a few of its own functions when it loads its lazy parts; what comes from torch is left alone.
+    """
+
+    def __init__(self) -> None:
+        self._before = [dict(vars(space)) for space in _PATCHABLE]
+
+    def replaced(self) -> list[str]:
+        """The names of what was replaced since."""
+        return [f"{getattr(space, '__name__', 'torch')}.{name}" for space, name, _ in self._changes()]
+
+    def undo(self) -> None:
+        """Put everything back."""
+        for space, name, old in self._changes():
+            _put(space, name, old)
+
+    def _changes(self) -> list[tuple[Any, str, dict[str, Any]]]:
+        pairs = zip(_PATCHABLE, self._before, strict=True)
+        return [(space, name, old) for space, old in pairs for name in _replaced(space, old)]
+
+
 @contextlib.contextmanager
 def torch_unpatched() -> Iterator[list[str]]:
-    """Undo, on leaving, whatever was replaced in torch's public namespaces; the list then names what it
-    was.
-
-    torch replaces a few of its own functions when it loads its lazy parts; what comes from torch is left
-    alone.
-    """
-    before = [dict(vars(space)) for space in _PATCHABLE]
-    changed: list[str] = []
+    """Undo, on leaving, whatever was replaced in torch's public namespaces; the list then names what it was."""
+    spaces, changed = Namespaces(), list[str]()
     try:
         yield changed
     finally:
-        for space, old in zip(_PATCHABLE, before, strict=True):
-            for name in _replaced(space, old):
-                _put(space, name, old)
-                changed.append(f"{getattr(space, '__name__', 'torch')}.{name}")
+        changed += spaces.replaced()
+        if changed:
+            spaces.undo()
 
 
 def _replaced(space: Any, old: dict[str, Any]) -> list[str]:

@@ -66,6 +66,14 @@ class LocalSubject:
         facts.printed, facts.warnings, facts.state_changes = side.printed, side.warnings, side.state_changes
         return seen
 
+    def observe_each(self, probes: Sequence[Probe]) -> list[Observation]:
+        seen: list[Observation] = []
+        for probe in probes:
+            seen.append(self.observe(probe))
+            if seen[-1].failure is not None:
+                break
+        return seen
+
     def call(self, args: Args, layout: Layout = "contiguous", before: Args | None = None) -> Observation:
         seen = Observation()
         given = tuple(_own(a, layout) for a in (args if before is None else before))

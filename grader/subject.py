@@ -9,6 +9,7 @@ trusted.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Protocol
@@ -27,6 +28,7 @@ __all__ = [
     "Grads",
     "Layout",
     "Observation",
+    "Observer",
     "Probe",
     "Returned",
     "Subject",
@@ -189,13 +191,20 @@ def edited(t: Tensor) -> Tensor:
     return -0.75 * t + 0.375
 
 
-class Subject(Protocol):
+class Observer(Protocol):
+    """What a differentiable call can be asked of."""
+
+    def observe(self, probe: Probe) -> Observation:
+        """Run a differentiable call as the probe says."""
+
+
+class Subject(Observer, Protocol):
     """An implementation under test. No method raises for anything student code does."""
 
     is_function: bool
 
-    def observe(self, probe: Probe) -> Observation:
-        """Run a differentiable call as the probe says."""
+    def observe_each(self, probes: Sequence[Probe]) -> list[Observation]:
+        """The same for each probe in turn; the first that fails is the last."""
 
     def claims(self, rule: Literal["vmap", "jvp"]) -> bool:
         """Whether the class says that it has this rule (so that it may be held to it)."""

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from grader.contract.check import Bench, Failed, check
 from grader.contract.values import has_reference, is_differentiable
-from grader.subject import Args, Observation, Probe, edited
+from grader.subject import Args, Facts, Observation, Probe, edited
 
 if TYPE_CHECKING:
     from grader.exercise import Exercise
@@ -94,11 +94,9 @@ def independent_calls(bench: Bench) -> None:
     its own. Sees calls in one thread only."""
     args = bench.generic("one")
     upstream = bench.upstream(args)
-    for other in (bench.generic("two"), *_with_other_numbers(bench, args), *_same_tensors_other_numbers(bench, args)):
-        seen = bench.observe(
-            Probe(args, upstream=(upstream,), meanwhile="other_call", other=other),
-            where="a backward after another forward",
-        )
+    others = (bench.generic("two"), *_with_other_numbers(bench, args), *_same_tensors_other_numbers(bench, args))
+    probes = [Probe(args, upstream=(upstream,), meanwhile="other_call", other=other) for other in others]
+    for seen in bench.observe_each([(probe, "a backward after another forward") for probe in probes]):
         fact = "After a second call the output of the first is wrong"
         bench.compare_outputs(seen, args, fact=fact, cause="shared memory.")
         bench.compare(
@@ -146,8 +144,8 @@ def no_side_effects(bench: Bench) -> None:
     """Catches a backward that fills the .grad of leaves itself, or code that changes torch's global state
     (default dtype, gradient mode, threads). Cannot see side effects outside torch."""
     args = bench.generic()
-    for leaf in (True, False):
-        seen = bench.observe(Probe(args, upstream=(bench.upstream(args),), leaf=leaf), where="inputs that are leaves")
+    probes = [Probe(args, upstream=(bench.upstream(args),), leaf=leaf) for leaf in (True, False)]
+    for seen in bench.observe_each([(probe, "inputs that are leaves") for probe in probes]):
         if seen.facts.leaf_grad_touched:
             raise Failed(
                 "Your backward itself changed the .grad of an input; the engine then adds the gradient again.",
@@ -201,14 +199,14 @@ def has_memory_budget(exercise: Exercise) -> bool:
 def saved_memory(bench: Bench) -> None:
     """Catches more kept for backward than the exercise allows, in saved tensors and ctx attributes. Cannot
     see tensors kept in globals; independent_calls does."""
-    for sample in bench.ordinary():  # what is kept may depend on the values: one sample could be a lucky one
-        _within_budget(bench, sample.args)
+    # What is kept may depend on the values: one sample could be a lucky one.
+    probes = [Probe(s.args, upstream=(bench.upstream(s.args),), ask_saved=True) for s in bench.ordinary()]
+    answers = bench.observe_each([(probe, "an ordinary input") for probe in probes])
+    for probe, seen in zip(probes, answers, strict=True):
+        _within_budget(bench, probe.args, seen.facts)
 
 
-def _within_budget(bench: Bench, args: Args) -> None:
-    facts = bench.observe(
-        Probe(args, upstream=(bench.upstream(args),), ask_saved=True), where="an ordinary input"
-    ).facts
+def _within_budget(bench: Bench, args: Args, facts: Facts) -> None:
     budget = bench.contract.saved_bytes(*args) if bench.contract.saved_bytes else None
     if budget is not None and facts.saved_bytes > budget:
         raise Failed(

@@ -3,6 +3,9 @@ extremes."""
 
 from __future__ import annotations
 
+import copy
+from collections.abc import Iterable
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import torch
@@ -12,7 +15,8 @@ from grader.contract.check import Bench, Failed, check, difference, failed_call,
 from grader.contract.proxy import SubjectFailed, proxied
 from grader.contract.values import has_reference, is_differentiable
 from grader.inputs import Sample
-from grader.subject import Probe
+from grader.local import LocalSubject
+from grader.subject import Args, Observation, Observer, Probe
 
 if TYPE_CHECKING:
     from grader.exercise import Exercise
@@ -27,14 +31,16 @@ def differentiable(bench: Bench) -> None:
     """Catches outputs that are cut off from the graph, and classes whose own backward the engine never
     runs (forward called directly, a built-in returned instead). Cannot see what the backward computes."""
     args = bench.generic()
-    seen = bench.observe(Probe(args), where="an ordinary input")
+    probes = (Probe(args), Probe(args, upstream=(bench.upstream(args),)))
+    answers = bench.observe_each([(probe, "an ordinary input") for probe in probes])
+    seen = next(answers)
     if not any(seen.facts.requires_grad):
         raise Failed(
             "The output does not require grad although the input does: autograd sees a constant.",
             cause="the input reached forward inside a list or dict, the output is of an integer or bool dtype, or the "
             "Function was not called through .apply.",
         )
-    seen = bench.observe(Probe(args, upstream=(bench.upstream(args),)), where="an ordinary input")
+    seen = next(answers)
     if seen.facts.is_function and seen.facts.backward_calls == 0:
         raise Failed(
             "The gradient did not come from your backward: the engine never called it.",
@@ -46,30 +52,31 @@ def differentiable(bench: Bench) -> None:
 def vjp(bench: Bench) -> None:
     """Catches wrong gradients with a random upstream gradient on ordinary inputs. An all-ones upstream
     would accept 1 for g, zeros for softmax and any permutation of g. Stays away from kinks."""
-    some = [_compare_vjp(bench, sample) for sample in bench.ordinary()]
-    must_reveal(any(some), "every expected gradient is zero")
+    must_reveal(_compare_vjps(bench, bench.ordinary()), "every expected gradient is zero")
 
 
 @check("vjp_elsewhere", stage="contract", applies=has_reference)
 def vjp_elsewhere(bench: Bench) -> None:
     """Catches gradients that are right on ordinary inputs only: other arguments, ranks and broadcastings,
     0-d, one-element and empty tensors. Stays away from kinks."""
-    for sample in bench.others():
-        _compare_vjp(bench, sample)
+    _compare_vjps(bench, bench.others())
 
 
-def _compare_vjp(bench: Bench, sample: Sample) -> bool:
+def _compare_vjps(bench: Bench, samples: Iterable[Sample]) -> bool:
     """Fail where the gradients differ; whether any right one is not zero."""
-    upstream = bench.upstream(sample.args, sample.name)
-    right = bench.right_grads(sample.args, upstream)
-    seen = bench.observe(Probe(sample.args, upstream=(upstream,)), where=sample.name)
-    bench.compare(
-        seen.grads[0],
-        right,
-        where=sample.name,
-        look="your backward: which formula, of which saved tensor, times what?",
-    )
-    return any(g is not None and bool((g != 0).any()) for g in right)
+    some = [(sample, bench.upstream(sample.args, sample.name)) for sample in samples]
+    answers = bench.observe_each([(Probe(sample.args, upstream=(g,)), sample.name) for sample, g in some])
+    reveals = False
+    for (sample, upstream), seen in zip(some, answers, strict=True):
+        right = bench.right_grads(sample.args, upstream)
+        bench.compare(
+            seen.grads[0],
+            right,
+            where=sample.name,
+            look="your backward: which formula, of which saved tensor, times what?",
+        )
+        reveals = reveals or any(g is not None and bool((g != 0).any()) for g in right)
+    return reveals
 
 
 @check("gradcheck", stage="gradient", applies=has_true_gradient)
@@ -99,22 +106,46 @@ def surrogate(bench: Bench) -> None:
 
 def _gradcheck_accepts(bench: Bench) -> bool:
     """What torch.autograd.gradcheck says of a small ordinary sample, through the seam."""
-    function, tensors = proxied(bench.subject, bench.generic(small=True))
+    bench.subject.foresee(_questions_of_gradcheck(bench.exercise, bench.seed, bench.check_id))
     try:
-        return torch.autograd.gradcheck(
-            function, tensors, eps=1e-6, atol=1e-5, raise_exception=False, check_undefined_grad=False
-        )
+        return _gradcheck(bench.subject, bench.generic(small=True))
     except SubjectFailed as error:
         raise failed_call(error.failure, "the inputs of gradcheck") from None
+
+
+def _gradcheck(subject: Observer, args: Args) -> bool:
+    function, tensors = proxied(subject, args)
+    return torch.autograd.gradcheck(
+        function, tensors, eps=1e-6, atol=1e-5, raise_exception=False, check_undefined_grad=False
+    )
+
+
+@lru_cache(maxsize=256)
+def _questions_of_gradcheck(exercise: Exercise, seed: int, check_id: str) -> tuple[Probe, ...]:
+    """What gradcheck asks of the reference: the inputs alone decide it, so it will ask the same of any other."""
+    bench = Bench(exercise, LocalSubject(None), seed, check_id)
+    asked: list[Probe] = []
+
+    class Reference:
+        def observe(self, probe: Probe) -> Observation:
+            asked.append(copy.deepcopy(probe))  # gradcheck moves its inputs about in place
+            outputs = bench.right_outputs(probe.args)
+            grads = tuple(bench.right_grads(probe.args, upstream) for upstream in probe.upstream)
+            return Observation(outputs, single=len(outputs) == 1, grads=grads)
+
+    _gradcheck(Reference(), bench.generic(small=True))
+    return tuple(asked)
 
 
 @check("kinks", stage="gradient", applies=lambda e: bool(e.inputs.kinks))
 def kinks(bench: Bench) -> None:
     """Catches gradients exactly at a kink that lie outside the interval of legal ones: NaN from 0/0, twice
     the slope. Every subgradient inside is accepted unless the exercise states one."""
-    for kink in bench.exercise.inputs.kinks:
-        ones: tuple[Tensor, ...] = tuple(torch.ones_like(o) for o in bench.right_outputs(kink.args))
-        seen = bench.observe(Probe(kink.args, upstream=(ones,)), where="an input at a kink")
+    all_kinks = bench.exercise.inputs.kinks
+    ones = [tuple(torch.ones_like(o) for o in bench.right_outputs(kink.args)) for kink in all_kinks]
+    probes = [Probe(kink.args, upstream=(g,)) for kink, g in zip(all_kinks, ones, strict=True)]
+    answers = bench.observe_each([(probe, "an input at a kink") for probe in probes])
+    for kink, seen in zip(all_kinks, answers, strict=True):
         got = seen.grads[0][kink.index]
         got = torch.zeros_like(kink.low) if got is None else got
         bad = ~((got >= kink.low - 1e-9) & (got <= kink.high + 1e-9))
@@ -159,11 +190,14 @@ def frozen_inputs(bench: Bench) -> None:
         return
     upstream = bench.upstream(args)
     right = bench.right_grads(args, upstream)
-    for kept in floating:
-        wanted = tuple(i == kept for i in range(len(args)))
-        seen = bench.observe(
-            Probe(args, upstream=(upstream,), wanted=wanted), where=f"only argument {kept + 1} requiring grad"
+    asked = [
+        (
+            Probe(args, upstream=(upstream,), wanted=tuple(i == kept for i in range(len(args)))),
+            f"only argument {kept + 1} requiring grad",
         )
+        for kept in floating
+    ]
+    for kept, seen in zip(floating, bench.observe_each(asked), strict=True):
         problem = difference(seen.grads[0][kept], right[kept], bench.contract.tolerance)  # type: ignore[arg-type]
         if problem:
             raise Failed(f"When only argument {kept + 1} requires grad, its gradient is wrong: {problem}.")

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 from torch.autograd import Function
 
-from grader.subject import Args, Failure, Grads, Observation, Probe, Subject
+from grader.subject import Args, Failure, Grads, Observation, Observer, Probe
 
 __all__ = ["SubjectFailed", "proxied"]
 
@@ -27,7 +27,7 @@ class SubjectFailed(Exception):
         self.failure = failure
 
 
-def proxied(subject: Subject, args: Args) -> tuple[Callable[..., Any], tuple[Tensor, ...]]:
+def proxied(subject: Observer, args: Args) -> tuple[Callable[..., Any], tuple[Tensor, ...]]:
     """A function of the floating-point arguments alone, and those arguments as leaves that require grad."""
     places = [i for i, a in enumerate(args) if isinstance(a, Tensor) and a.is_floating_point()]
     leaves = tuple(args[i].detach().clone().requires_grad_() for i in places)

@@ -8,14 +8,10 @@ import torch
 
 from grader.contract.check import Bench, Failed, check, difference, must_reveal
 from grader.contract.values import has_reference, is_differentiable
-from grader.subject import Grads, Probe
+from grader.subject import Grads, Layout, Probe
 
 if TYPE_CHECKING:
     from grader.exercise import Exercise
-
-
-def _delivered(bench: Bench, args: tuple[object, ...], upstream: Grads, where: str) -> Grads:
-    return bench.observe(Probe(args, upstream=(upstream,)), where=where).grads[0]
 
 
 @check("upstream_linearity", stage="gradient", applies=has_reference)
@@ -27,7 +23,8 @@ def upstream_linearity(bench: Bench) -> None:
     right = bench.right_grads(args, g)
     must_reveal(any(d is not None and bool((d != 0).any()) for d in right), "every expected gradient is zero")
     mixed: Grads = tuple(None if a is None or b is None else b - 3.0 * a for a, b in zip(g, h, strict=True))
-    parts = [_delivered(bench, args, u, "a random upstream gradient") for u in (g, h, mixed)]
+    asked = [(Probe(args, upstream=(u,)), "a random upstream gradient") for u in (g, h, mixed)]
+    parts = [seen.grads[0] for seen in bench.observe_each(asked)]
     for index, (a, b, both) in enumerate(zip(*parts, strict=True)):
         if a is None or b is None or both is None:
             continue
@@ -53,8 +50,9 @@ def _of_many_sizes(bench: Bench, upstream: Grads) -> Grads:
 def upstream_untouched(bench: Bench) -> None:
     """Catches a backward that writes into grad_output, which other branches of the graph share. Cannot see
     a write to a copy, which is fine."""
-    for args in (bench.generic(), bench.generic("another"), *(sample.args for sample in bench.large())):
-        seen = bench.observe(Probe(args, upstream=(bench.upstream(args),)), where="an ordinary input")
+    samples = (bench.generic(), bench.generic("another"), *(sample.args for sample in bench.large()))
+    probes = [Probe(args, upstream=(bench.upstream(args),)) for args in samples]
+    for seen in bench.observe_each([(probe, "an ordinary input") for probe in probes]):
         if seen.facts.upstream_edited:
             raise Failed(
                 "After backward, grad_output holds other values than before: your backward wrote into it.",
@@ -71,16 +69,16 @@ def upstream_layout(bench: Bench) -> None:
     args = bench.generic()
     upstream = bench.upstream(args)
     constant: Grads = tuple(None if g is None else torch.full_like(g, float(g.flatten()[0])) for g in upstream)
-    for layout, name, given in (
-        ("sliced", "a strided slice", upstream),
-        ("transposed", "transposed", upstream),
-        ("expanded", "the stride-0 tensor that .sum() sends", constant),
-    ):
-        where = f"a grad_output that is {name}"
-        seen = bench.observe(Probe(args, upstream=(given,), upstream_layout=layout), where=where)  # type: ignore[arg-type]
+    asked = [
+        (Probe(args, upstream=(upstream,), upstream_layout="sliced"), "a strided slice"),
+        (Probe(args, upstream=(upstream,), upstream_layout="transposed"), "transposed"),
+        (Probe(args, upstream=(constant,), upstream_layout="expanded"), "the stride-0 tensor that .sum() sends"),
+    ]
+    asked = [(probe, f"a grad_output that is {name}") for probe, name in asked]
+    for (probe, where), seen in zip(asked, bench.observe_each(asked), strict=True):
         bench.compare(
             seen.grads[0],
-            bench.right_grads(args, given),
+            bench.right_grads(args, probe.upstream[0]),
             where=where,
             cause="the backward depends on how grad_output lies in memory, or writes into it.",
             look="calls of .view, as_strided, and in-place operations on grad_output.",
@@ -91,11 +89,12 @@ def upstream_layout(bench: Bench) -> None:
 def input_layout(bench: Bench) -> None:
     """Catches code that reads the inputs' raw storage: transposed and strided inputs must give the same
     results. Cannot see layouts the operation itself never meets."""
-    for layout in ("transposed", "sliced"):
-        args = bench.generic(layout)
-        upstream = bench.upstream(args)
-        where = f"inputs in a {layout} memory layout"
-        seen = bench.observe(Probe(args, upstream=(upstream,), input_layout=layout), where=where)
+    layouts: tuple[Layout, ...] = ("transposed", "sliced")
+    some = [(bench.generic(layout), layout) for layout in layouts]
+    probes = [Probe(args, upstream=(bench.upstream(args),), input_layout=layout) for args, layout in some]
+    asked = [(probe, f"inputs in a {probe.input_layout} memory layout") for probe in probes]
+    for (probe, where), seen in zip(asked, bench.observe_each(asked), strict=True):
+        args, (upstream,) = probe.args, probe.upstream
         cause = "raw storage is read."
         bench.compare_outputs(seen, args, fact=f"For {where} the output is wrong", cause=cause)
         bench.compare(seen.grads[0], bench.right_grads(args, upstream), where=where, cause=cause)
@@ -111,13 +110,12 @@ def unused_outputs(bench: Bench) -> None:
     Cannot apply to Functions of one output."""
     args = bench.generic()
     whole = bench.upstream(args)
-    for used in range(len(whole)):
-        alone: Grads = tuple(g if i == used else None for i, g in enumerate(whole))
-        where = f"a loss that uses output {used + 1} only"
-        seen = bench.observe(Probe(args, upstream=(alone,)), where=where)
+    alone = [tuple(g if i == used else None for i, g in enumerate(whole)) for used in range(len(whole))]
+    asked = [(Probe(args, upstream=(g,)), f"a loss that uses output {i + 1} only") for i, g in enumerate(alone)]
+    for (probe, where), seen in zip(asked, bench.observe_each(asked), strict=True):
         bench.compare(
             seen.grads[0],
-            bench.right_grads(args, alone),
+            bench.right_grads(args, probe.upstream[0]),
             where=where,
             cause="an unused output sends None or zeros.",
         )

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 import torch
 
 from grader.contract.check import Bench, Failed, cast, check, must_reveal, short
 from grader.inputs import Sample
-from grader.subject import Args, Probe
+from grader.subject import Args, Observation, Probe
 
 if TYPE_CHECKING:
     from grader.exercise import Exercise
@@ -23,10 +24,14 @@ def has_reference(exercise: Exercise) -> bool:
     return is_differentiable(exercise) and not exercise.contract.random
 
 
-def _compare_forward(
-    bench: Bench, sample: Sample, *, tolerance: float | None = None, grad_enabled: bool = True
-) -> None:
-    seen = bench.observe(Probe(sample.args, grad_enabled=grad_enabled), where=sample.name)
+def _compare_forwards(bench: Bench, samples: Iterable[Sample], *, tolerance: float | None = None) -> None:
+    some = list(samples)
+    answers = bench.observe_each([(Probe(sample.args), sample.name) for sample in some])
+    for sample, seen in zip(some, answers, strict=True):
+        _compare_outputs(bench, sample, seen, tolerance)
+
+
+def _compare_outputs(bench: Bench, sample: Sample, seen: Observation, tolerance: float | None = None) -> None:
     right = bench.right_outputs(sample.args)
     if len(seen.outputs) != len(right):
         raise Failed(f"forward gave {len(seen.outputs)} outputs for {sample.name}, expected {len(right)}.")
@@ -44,24 +49,21 @@ def _compare_forward(
 def forward(bench: Bench) -> None:
     """Catches a forward whose value, shape or dtype differs from the reference on ordinary inputs. Cannot
     see the gradient."""
-    for sample in bench.ordinary():
-        _compare_forward(bench, sample)
+    _compare_forwards(bench, bench.ordinary())
 
 
 @check("forward_elsewhere", stage="contract", applies=has_reference)
 def forward_elsewhere(bench: Bench) -> None:
     """Catches a forward that is right on ordinary inputs only: other arguments, other ranks, 0-d,
     one-element and empty tensors. Cannot see the gradient."""
-    for sample in bench.others():
-        _compare_forward(bench, sample)
+    _compare_forwards(bench, bench.others())
 
 
 @check("forward_at_kinks", stage="forward", applies=lambda e: bool(e.inputs.at_kinks))
 def forward_at_kinks(bench: Bench) -> None:
     """Catches wrong values exactly at kinks, ties and rounding points: sign(0), round half to even. Says
     nothing of the gradient there."""
-    for sample in bench.exercise.inputs.at_kinks:
-        _compare_forward(bench, sample, tolerance=1e-16)
+    _compare_forwards(bench, bench.exercise.inputs.at_kinks, tolerance=1e-16)
 
 
 @check("forward_extreme", stage="contract", applies=lambda e: bool(e.inputs.extreme))
@@ -71,11 +73,11 @@ def forward_extreme(bench: Bench) -> None:
     for sample in bench.exercise.inputs.extreme:
         right = bench.right_outputs(sample.args)
         must_reveal(all(bool(torch.isfinite(o).all()) for o in right), "the reference is not finite there")
-        _compare_forward(bench, sample)
+        _compare_forwards(bench, [sample])
         single = cast(sample.args, torch.float32)
         exact = all(torch.equal(a, b.double()) for a, b in zip(_floats(sample.args), _floats(single), strict=True))
         if exact and all(bool(torch.isfinite(o).all()) for o in bench.right_outputs(single)):
-            _compare_forward(bench, Sample(f"{sample.name} in float32", single), tolerance=1e-5)
+            _compare_forwards(bench, [Sample(f"{sample.name} in float32", single)], tolerance=1e-5)
 
 
 def _floats(args: Args) -> list[torch.Tensor]:
@@ -85,18 +87,21 @@ def _floats(args: Args) -> list[torch.Tensor]:
 @check("forward_nonfinite", stage="contract", applies=lambda e: bool(e.inputs.nonfinite))
 def forward_nonfinite(bench: Bench) -> None:
     """Catches a forward that hides NaN or mishandles infinities. Says nothing of gradients at such inputs."""
-    for sample in bench.exercise.inputs.nonfinite:
-        _compare_forward(bench, sample)
+    _compare_forwards(bench, bench.exercise.inputs.nonfinite)
 
 
 @check("no_grad", stage="contract", applies=has_reference)
 def no_grad(bench: Bench) -> None:
     """Catches a forward that works only while gradients are recorded (a return inside the requires_grad
     branch). Cannot see differences that training mode makes elsewhere."""
-    _compare_forward(bench, Sample("a call under torch.no_grad()", bench.generic()), grad_enabled=False)
+    sample = Sample("a call under torch.no_grad()", bench.generic())
     frozen = bench.generic("frozen")
-    seen = bench.observe(Probe(frozen, wanted=(False,) * len(frozen)), where="inputs that need no gradient")
-    bench.compare_outputs(seen, frozen, fact="When no input needs a gradient the output is wrong")
+    nobody = Probe(frozen, wanted=(False,) * len(frozen))
+    answers = bench.observe_each(
+        [(Probe(sample.args, grad_enabled=False), sample.name), (nobody, "inputs that need no gradient")]
+    )
+    _compare_outputs(bench, sample, next(answers))
+    bench.compare_outputs(next(answers), frozen, fact="When no input needs a gradient the output is wrong")
 
 
 @check("low_precision", stage="contract", applies=lambda e: has_reference(e) and e.contract.low_precision)
@@ -104,11 +109,14 @@ def low_precision(bench: Bench) -> None:
     """Catches outputs and gradients in another dtype than the input's (a `.float()`, a NumPy float64) and
     code that runs in float64 only. Compares values loosely; small losses of precision are not its
     business."""
-    for dtype, tolerance in ((torch.float32, 1e-4), (torch.bfloat16, 6e-2)):
-        args = cast(bench.generic(short(dtype)), dtype)
-        upstream = cast(bench.upstream(args), dtype)
-        where = f"a {short(dtype)} input"
-        seen = bench.observe(Probe(args, upstream=(upstream,)), where=where)
+    kinds = {torch.float32: 1e-4, torch.bfloat16: 6e-2}
+    samples = [Sample(f"a {short(dtype)} input", cast(bench.generic(short(dtype)), dtype)) for dtype in kinds]
+    upstreams = [cast(bench.upstream(s.args), dtype) for s, dtype in zip(samples, kinds, strict=True)]
+    answers = bench.observe_each(
+        [(Probe(s.args, upstream=(g,)), s.name) for s, g in zip(samples, upstreams, strict=True)]
+    )
+    for sample, upstream, tolerance, seen in zip(samples, upstreams, kinds.values(), answers, strict=True):
+        args, where = sample.args, sample.name
         fact, cause = f"For {where} the output is wrong", "a dtype written into the code."
         bench.compare_outputs(seen, args, fact=fact, cause=cause, tolerance=tolerance)
         bench.compare(seen.grads[0], bench.right_grads(args, upstream), where=where, tolerance=tolerance)
@@ -134,16 +142,17 @@ def _returned_dtypes(bench: Bench, returned: tuple[object, ...], args: tuple[obj
 def inputs_untouched(bench: Bench) -> None:
     """Catches a forward or backward that changes the caller's tensors in place without saying so
     (mark_dirty). Cannot see a write that puts the same value back."""
+    asked: list[tuple[Probe, str]] = []
     for sample in bench.samples(edges=False):
-        nobody = (False,) * len(sample.args)
-        for probe in (
-            Probe(sample.args, upstream=(bench.upstream(sample.args),)),
-            Probe(sample.args, wanted=nobody),
-            Probe(sample.args, grad_enabled=False),
-        ):
-            if bench.observe(probe, where=sample.name).facts.inputs_edited:
-                raise Failed(
-                    "After the call the input tensor holds other values than before.",
-                    cause="an in-place operation on an argument (a name that ends in _, or an assignment into it).",
-                    look="every line that writes; make a new tensor instead.",
-                )
+        asked += [
+            (Probe(sample.args, upstream=(bench.upstream(sample.args),)), sample.name),
+            (Probe(sample.args, wanted=(False,) * len(sample.args)), sample.name),
+            (Probe(sample.args, grad_enabled=False), sample.name),
+        ]
+    for seen in bench.observe_each(asked):
+        if seen.facts.inputs_edited:
+            raise Failed(
+                "After the call the input tensor holds other values than before.",
+                cause="an in-place operation on an argument (a name that ends in _, or an assignment into it).",
+                look="every line that writes; make a new tensor instead.",
+            )

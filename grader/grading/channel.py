@@ -16,7 +16,10 @@ _CHUNK, _MOST = 2**14, 2**18
 
 
 class Kind(IntEnum):
-    """What a frame asks or answers. Requests go to the host, APPLY and VJP from it. WATCH has no answer."""
+    """What a frame asks or answers. Requests go to the host, APPLY and VJP from it.
+
+    A request is answered by one REPLY, OBSERVE by one per probe as far as they went through, and then DONE.
+    """
 
     REPLY = 1
     CELL = 2
@@ -24,8 +27,7 @@ class Kind(IntEnum):
     OBSERVE = 4
     CALL = 5
     CLAIMS = 6
-    WATCH = 7
-    UNWATCH = 8
+    DONE = 7
     APPLY = 9
     VJP = 10
     FILE = 11
@@ -56,9 +58,9 @@ class Channel:
         self._writable.register(sock, select.POLLOUT)
         sock.setblocking(False)
 
-    def send(self, kind: int, sequence: int, body: bytes, deadline: float | None = None) -> None:
-        """Write one frame; `deadline` is a time.monotonic(), None waits for ever."""
-        left = memoryview(frame(kind, sequence, body))
+    def send(self, *frames: Frame, deadline: float | None = None) -> None:
+        """Write frames; `deadline` is a time.monotonic(), None waits for ever."""
+        left = memoryview(b"".join(frame(*one) for one in frames))
         while left:
             try:
                 left = left[self.socket.send(left) :]

@@ -23,10 +23,10 @@ from torch import Tensor
 
 from grader.grading import callables, messages
 from grader.grading.cells import Notebook
-from grader.grading.channel import Channel, Closed, Kind
+from grader.grading.channel import Channel, Closed, Frame, Kind
 from grader.grading.stand_ins import hide_package
 from grader.grading.wire import FROM_HOST, FROM_TRUSTED, TooLarge, decode, encode, opaque
-from grader.guard import TimeLimit, describe, one_thread, time_limit, torch_unpatched
+from grader.guard import Namespaces, TimeLimit, describe, one_thread, time_limit
 from grader.local import LocalSubject, what_is
 
 __all__ = ["serve"]
@@ -55,9 +55,10 @@ class Host:
         self.channel, self.notebook = channel, notebook
         self.subjects: list[LocalSubject] = []
         self.sequence = 0
-        self.watch: contextlib.ExitStack | None = None
-        self.patched: list[str] = []
+        self.watch: tuple[int, float] | None = None
         self.until: float | None = None
+        self.spaces: Namespaces | None = None  # as they were when the watch began
+        self.replaced: list[str] = []
         self.handlers: dict[int, Callable[..., Any]] = {
             Kind.FILE: self.file,
             Kind.CELL: self.cell,
@@ -65,85 +66,103 @@ class Host:
             Kind.OBSERVE: self.observe,
             Kind.CALL: self.call,
             Kind.CLAIMS: self.claims,
-            Kind.UNWATCH: self.end_watch,
         }
 
     def answer_one(self) -> None:
-        """Read one request and write its answer: (True, value), or (False, what went wrong in words)."""
+        """Read one request and write its answers: (True, value), or (False, what went wrong in words); then DONE."""
         kind, self.sequence, body = self.channel.receive()
         if kind in (Kind.APPLY, Kind.VJP):
             return  # an answer that came when the code that asked had been stopped
-        if kind == Kind.WATCH:  # has no answer
-            self.start_watch(*decode(body, FROM_TRUSTED))
-            return
         process = os.getpid()
+        answers = [Frame(Kind.REPLY, self.sequence, one) for one in self.answers(kind, body)]
+        done = Frame(Kind.DONE, self.sequence, encode(messages.cut(tuple(self.replaced)), FROM_HOST))
+        if os.getpid() != process:
+            os._exit(1)
+        self.channel.send(*answers, done)
+
+    def answers(self, kind: int, body: bytes) -> Iterator[bytes]:
         try:
-            request = decode(body, FROM_TRUSTED, lambda index: callables.stand_in(index, self.ask))
-            answer: tuple[Any, ...] = (True, self.handlers[kind](*request))
+            watch, *request = decode(body, FROM_TRUSTED, lambda index: callables.stand_in(index, self.ask))
+            self.be_watched(watch)
+            for value in self.handlers[kind](*request):
+                yield _encoded((True, value))
         except Closed:
             raise
         except (Exception, SystemExit, KeyboardInterrupt, TimeLimit) as error:
-            answer = (False, _words(error))
-        if os.getpid() != process:
-            os._exit(1)
-        self.channel.send(Kind.REPLY, self.sequence, _encoded(answer))
+            yield _encoded((False, _words(error)))
+        self.replaced = self.spaces.replaced() if self.spaces is not None else []
 
     def ask(self, is_vjp: bool, index: int, value: tuple[Any, ...]) -> Any:
         """Have the trusted process run function `index` of the request that is being answered."""
         kind = Kind.VJP if is_vjp else Kind.APPLY
         body = encode((index, value), FROM_HOST)
         with _clocks_held():  # a frame that is broken off half-way would end the conversation
-            self.channel.send(kind, self.sequence, body)
+            self.channel.send(Frame(kind, self.sequence, body))
             answer = self.channel.receive()
         return decode(answer.body, FROM_TRUSTED)
 
     # ---- requests ----------------------------------------------------------------------------------------------------
 
-    def file(self, name: str, part: Tensor, more: bool) -> None:
+    def file(self, name: str, part: Tensor, more: bool) -> Iterator[None]:
         """Write a file, or `more` of it, into the working folder."""
         Path(name).parent.mkdir(parents=True, exist_ok=True)
         with open(name, "ab" if more else "wb") as file:
             file.write(part.numpy().tobytes())
+        yield None
 
-    def cell(self, source: str, name: str, seconds: float) -> Any:
+    def cell(self, source: str, name: str, seconds: float) -> Iterator[Any]:
         ran = self.notebook.run(source, name, seconds)
-        return ran.output, None if ran.failure is None else messages.plain_failure(ran.failure)
+        yield ran.output, None if ran.failure is None else messages.plain_failure(ran.failure)
 
-    def open(self, name: str) -> Any:
+    def open(self, name: str) -> Iterator[Any]:
         """(what the name stands for, its value, the number of its subject), or None for a name that is not there."""
         if name not in self.notebook.names:
-            return None
+            yield None
+            return
         thing = self.notebook.names[name]
         with time_limit(5.0):
             it = what_is(thing)
             self.subjects.append(LocalSubject(thing))
         value = thing if it.kind == "value" and _sendable(thing) else opaque(it.type)
-        return (it.kind, it.type, it.why), value, len(self.subjects) - 1
+        yield (it.kind, it.type, it.why), value, len(self.subjects) - 1
 
-    def observe(self, subject: int, probe: tuple[Any, ...], state: Tensor | None, seconds: float) -> Any:
+    def observe(
+        self, subject: int, probes: tuple[Any, ...], state: Tensor | None, seconds: float
+    ) -> Iterator[tuple[Any, ...]]:
+        """One observation per probe; after one that failed no more."""
+        for probe in probes:
+            with self.limited(state, seconds):
+                seen = self.subjects[subject].observe(messages.probe(probe))
+                plain = messages.plain_observation(seen)
+            yield plain
+            if seen.failure is not None:
+                return
+
+    def call(
+        self, subject: int, args: Any, layout: Any, before: Any, state: Tensor | None, seconds: float
+    ) -> Iterator[Any]:
         with self.limited(state, seconds):
-            return messages.plain_observation(self.subjects[subject].observe(messages.probe(probe)))
+            plain = messages.plain_observation(self.subjects[subject].call(args, layout, before))
+        yield plain
 
-    def call(self, subject: int, args: Any, layout: Any, before: Any, state: Tensor | None, seconds: float) -> Any:
-        with self.limited(state, seconds):
-            return messages.plain_observation(self.subjects[subject].call(args, layout, before))
-
-    def claims(self, subject: int, rule: Any) -> bool:
+    def claims(self, subject: int, rule: Any) -> Iterator[bool]:
         with time_limit(5.0):
-            return bool(self.subjects[subject].claims(rule))
+            claimed = bool(self.subjects[subject].claims(rule))
+        yield claimed
 
-    def start_watch(self, seconds: float) -> None:
-        self.end_watch()
-        self.watch = contextlib.ExitStack()
-        self.patched = self.watch.enter_context(torch_unpatched())
-        self.until = time.process_time() + seconds
-
-    def end_watch(self) -> tuple[str, ...]:
-        watch, self.watch, self.until = self.watch, None, None
+    def be_watched(self, watch: tuple[int, float] | None) -> None:
+        """Go on with a watch, or end the one before and begin this: None for none."""
+        if watch is not None and watch == self.watch:
+            return
+        if self.spaces is not None and self.replaced:
+            self.spaces.undo()
         if watch is None:
-            return ()
-        watch.close()
-        return tuple(self.patched)
+            self.spaces = self.until = None
+        else:
+            if self.spaces is None or self.replaced:
+                self.spaces = Namespaces()
+            self.until = time.process_time() + watch[1]
+        self.watch, self.replaced = watch, []
 
     @contextlib.contextmanager
     def limited(self, state: Tensor | None, seconds: float) -> Iterator[None]:

@@ -19,6 +19,7 @@ __all__ = [
     "answer",
     "boolean",
     "count",
+    "cut",
     "failure",
     "fits",
     "flags",
@@ -215,7 +216,7 @@ def opened(value: Any) -> tuple[Description, Any, int]:
 
 def plain_failure(failed: Failure) -> tuple[str, str, str, str]:
     """A failure as a tuple of texts short enough to be sent."""
-    return _cut(failed.stage), _cut(failed.type), _cut(failed.message), _cut(failed.line)
+    return cut(failed.stage), cut(failed.type), cut(failed.message), cut(failed.line)
 
 
 def plain_observation(seen: Observation) -> tuple[Any, ...]:
@@ -223,21 +224,22 @@ def plain_observation(seen: Observation) -> tuple[Any, ...]:
     parts = (
         tuple(seen.outputs[:_MANY]),
         seen.single,
-        _cut(seen.not_tensors),
+        cut(seen.not_tensors),
         seen.grads,
         tuple((r.container, r.items[:_MANY]) for r in seen.returned[:_MANY]),
         seen.second,
         None if seen.failure is None else plain_failure(seen.failure),
-        _without(_FACTS, map(_cut, vars(seen.facts).values())),
+        _without(_FACTS, map(cut, vars(seen.facts).values())),
     )
     return _without(_SEEN, parts)
 
 
-def _cut(value: Any) -> Any:
+def cut(value: Any) -> Any:
+    """Texts no longer, and tuples of no more items, than may be sent."""
     if isinstance(value, str):
         return value[:2_000]
     if isinstance(value, tuple):
-        return tuple(_cut(item) for item in value[:_MANY])
+        return tuple(cut(item) for item in value[:_MANY])
     return value
 
 

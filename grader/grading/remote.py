@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Literal
 
 import torch
@@ -48,33 +48,38 @@ class Link:
 
     end        ends the process for good; told whether it ended itself, it says in words how, or ""
     deadline   a time.monotonic() at which all of it must be over
+    watch      (a number, processor time in s): the limit of all requests of the same number; None for none
+    replaced   what the requests of the watch have replaced in torch's namespaces so far
     """
 
     def __init__(self, channel: Channel, end: Callable[[bool], str], deadline: float) -> None:
         self.channel, self.end, self.deadline = channel, end, deadline
         self.sequence = 0
+        self.watch: tuple[int, float] | None = None
+        self.replaced: tuple[str, ...] = ()
         self.lost: Lost | None = None
         self._random: Tensor | None = None
 
     def ask(self, kind: Kind, *request: Any, until: float) -> Any:
         """The answer to a request. Raises Lost, or Refused where the process says that it failed."""
-        with self._conversation():
-            functions = self._send(kind, request, min(until, self.deadline))
-            good, value = messages.answer(self._reply(functions, min(until, self.deadline)))
+        good, value = self.answers(kind, *request, most=1, until=until)[0]
         if not good:
             raise Refused(messages.failure(value))
         return value
 
-    def tell(self, kind: Kind, *request: Any, until: float) -> None:
-        """Send what has no answer. Raises Lost."""
+    def answers(self, kind: Kind, *request: Any, most: int, until: float) -> list[tuple[bool, Any]]:
+        """From one to `most` answers to a request, each with whether it went well. Raises Lost."""
+        until = min(until, self.deadline)
         with self._conversation():
-            self._send(kind, request, min(until, self.deadline))
+            functions = self._send(kind, (self.watch, *request), until)
+            return self._replies(functions, most, until)
 
     def _send(self, kind: Kind, request: tuple[Any, ...], until: float) -> list[Callable[..., Any]]:
         """Send a request; the functions among its arguments."""
         self.sequence += 1
         functions: list[Callable[..., Any]] = []
-        self.channel.send(kind, self.sequence, encode(request, FROM_TRUSTED, functions), until)
+        body = encode(request, FROM_TRUSTED, functions)
+        self.channel.send(Frame(kind, self.sequence, body), deadline=until)
         return functions
 
     @contextlib.contextmanager
@@ -94,21 +99,28 @@ class Link:
             self._lose(ENDLESS, "stopped")
             raise
 
-    def _reply(self, functions: list[Callable[..., Any]], until: float) -> Any:
-        """Wait for the reply; meanwhile run the functions of the request when the process asks for it."""
-        for _ in range(_REVERSE_CALLS):
+    def _replies(self, functions: list[Callable[..., Any]], most: int, until: float) -> list[tuple[bool, Any]]:
+        """Wait for the replies; meanwhile run the functions of the request when the process asks for it."""
+        found: list[tuple[bool, Any]] = []
+        for _ in range(_REVERSE_CALLS + most):
             frame = self.channel.receive(until)
-            if frame.sequence != self.sequence or frame.kind not in (Kind.REPLY, Kind.APPLY, Kind.VJP):
+            if frame.sequence != self.sequence:
                 raise ProtocolError("an answer out of turn")
-            if frame.kind == Kind.REPLY:
-                return decode(frame.body, FROM_HOST)
-            answer = _run(frame, functions)
-            self.channel.send(frame.kind, self.sequence, answer, until)
+            if frame.kind == Kind.REPLY and len(found) < most:
+                found.append(messages.answer(decode(frame.body, FROM_HOST)))
+            elif frame.kind == Kind.DONE and found:
+                self.replaced = messages.texts(decode(frame.body, FROM_HOST))
+                return found
+            elif frame.kind in (Kind.APPLY, Kind.VJP):
+                answer = Frame(frame.kind, self.sequence, _run(frame, functions))
+                self.channel.send(answer, deadline=until)
+            else:
+                raise ProtocolError("an answer out of turn")
         raise ProtocolError(f"more than {_REVERSE_CALLS} calls of a function that it was given")
 
     def _lose(self, kind: str, reason: str) -> Lost:
         """End the process and the conversation; without a reason the process ended itself."""
-        how = self.end(not reason)
+        how, self.replaced = self.end(not reason), ()
         self.channel.close()
         self.lost = Lost(kind, reason or how or "nobody knows how")
         return self.lost
@@ -153,16 +165,26 @@ class RemoteSubject:
         self._until: float | None = None
 
     def observe(self, probe: Probe) -> Observation:
-        seen = self._ask(Kind.OBSERVE, "forward", messages.plain_probe(probe))
-        try:
-            messages.on_device(seen, probe.device)
-            messages.fits(seen, probe)
-        except ProtocolError as error:
-            seen = Observation(failure=Failure("forward", "ProtocolError", str(error)))
+        return self.observe_each((probe,))[0]
+
+    def observe_each(self, probes: Sequence[Probe]) -> list[Observation]:
+        seen: list[Observation] = []
+        answers = self._ask(Kind.OBSERVE, "forward", tuple(map(messages.plain_probe, probes)), most=len(probes))
+        for one, probe in zip(answers, probes, strict=False):
+            try:
+                messages.on_device(one, probe.device)
+                messages.fits(one, probe)
+                seen.append(one)
+            except ProtocolError as error:
+                seen.append(Observation(failure=Failure("forward", "ProtocolError", str(error))))
+            if seen[-1].failure is not None:
+                return seen
+        if len(seen) < len(probes):
+            seen.append(Observation(failure=Failure("forward", "ProtocolError", "too few answers")))
         return seen
 
     def call(self, args: Args, layout: Layout = "contiguous", before: Args | None = None) -> Observation:
-        seen = self._ask(Kind.CALL, "call", args, layout, before)
+        (seen,) = self._ask(Kind.CALL, "call", args, layout, before)
         try:
             messages.on_device(seen, "cpu")
         except ProtocolError as error:
@@ -178,31 +200,33 @@ class RemoteSubject:
     @contextlib.contextmanager
     def watched(self, seconds: float) -> Iterator[list[str]]:
         self._seconds, self._until = seconds, time.monotonic() + _clock(seconds)
+        self.link.watch, self.link.replaced = (self.link.sequence, seconds), ()
         patched: list[str] = []
         try:
-            with contextlib.suppress(Lost):
-                self.link.tell(Kind.WATCH, seconds, until=self._limit())
             yield patched
         finally:
-            with contextlib.suppress(Lost, Refused, ProtocolError):
-                patched += messages.texts(self.link.ask(Kind.UNWATCH, until=self._limit() + SECONDS))
+            patched += self.link.replaced
+            self.link.watch = None
             self._seconds, self._until = SECONDS, None
 
     def _limit(self) -> float:
         return time.monotonic() + _clock(self._seconds) if self._until is None else self._until
 
-    def _ask(self, kind: Kind, stage: str, *request: Any) -> Observation:
+    def _ask(self, kind: Kind, stage: str, *request: Any, most: int = 1) -> list[Observation]:
         try:
-            answer = self.link.ask(
-                kind, self.number, *request, self.link.random_numbers(), self._seconds, until=self._limit()
-            )
-            return messages.observation(answer)
+            state = self.link.random_numbers()
+            request = (self.number, *request, state, self._seconds)
+            answers = self.link.answers(kind, *request, most=most, until=self._limit())
         except Lost as lost:
-            return Observation(failure=Failure(stage, lost.kind, str(lost)))
-        except Refused as refused:
-            return Observation(failure=refused.failure)
-        except ProtocolError as error:
-            return Observation(failure=Failure(stage, "ProtocolError", str(error)))
+            return [Observation(failure=Failure(stage, lost.kind, str(lost)))]
+        return [_observation(good, value, stage) for good, value in answers]
+
+
+def _observation(good: bool, value: Any, stage: str) -> Observation:
+    try:
+        return messages.observation(value) if good else Observation(failure=messages.failure(value))
+    except ProtocolError as error:
+        return Observation(failure=Failure(stage, "ProtocolError", str(error)))
 
 
 def _clock(seconds: float) -> float:
