@@ -266,7 +266,9 @@ class _Run:
                 [o for o, _ in pairs], wanted, [g for _, g in pairs], create_graph=True, allow_unused=True
             )
         cotangents = [
-            c for a, c in zip(self.leaves, self.probe.second, strict=True) if isinstance(a, Tensor) and a.requires_grad
+            None if c is None else c.clone()
+            for a, c in zip(self.leaves, self.probe.second, strict=True)
+            if isinstance(a, Tensor) and a.requires_grad
         ]
         chosen = [
             (g, c)
@@ -279,7 +281,7 @@ class _Run:
         self.seen.second = (_grads_of(self.leaves), _grads_of(upstream))
 
     def _transformed(self) -> None:
-        args = list(self.probe.args)
+        args = [a.clone() if isinstance(a, Tensor) else a for a in self.probe.args]
         with _stage(self.seen, "forward"):
             if self.probe.transform == "vmap":
                 dims = tuple(0 if w else None for w in self.probe.wanted or ())
@@ -289,7 +291,7 @@ class _Run:
         self.seen.outputs = as_tuple(value)
 
     def _jvp(self, args: list[Any]) -> Any:
-        tangents = self.probe.upstream[0]
+        tangents = [None if t is None else t.clone() for t in self.probe.upstream[0]]
         places = [i for i, t in enumerate(tangents) if t is not None]
 
         def along(*tensors: Tensor) -> Any:

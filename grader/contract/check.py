@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import torch
 from torch import Tensor
 
+from grader.contract.memory import memory_of, once
 from grader.errors import IllPosedTest
 from grader.inputs import Draw, Sample
 from grader.subject import ENDLESS, GONE, NOT_A_TENSOR, Args, Failure, Grads, Layout, Observation, Probe, Subject
@@ -146,6 +147,7 @@ class Bench:
     def __init__(self, exercise: Exercise, subject: Subject, seed: int, check_id: str = "") -> None:
         self.exercise, self.seed, self.check_id = exercise, seed, check_id
         self.subject = _Recorder(subject)
+        self.memory = memory_of(exercise, seed, check_id)
 
     @property
     def contract(self) -> Contract:
@@ -158,6 +160,7 @@ class Bench:
 
     # ---- samples -------------------------------------------------------------------------------------------------
 
+    @once
     def generic(self, salt: str = "", small: bool = False) -> Args:
         """One honest sample whose gradient is not all zeros, which nothing multiplied into it could change."""
         make = self.exercise.inputs.small if small and self.exercise.inputs.small else self.exercise.inputs.generic
@@ -171,36 +174,43 @@ class Bench:
         grads = self.right_grads(args, self.upstream(args))
         return all(g is None or bool((g != 0).any()) for g in grads)
 
-    def ordinary(self) -> Iterator[Sample]:
+    def ordinary(self) -> tuple[Sample, ...]:
         """Two honest samples."""
-        for k in range(2):
-            yield Sample("an ordinary input", self.generic(str(k)))
+        return tuple(Sample("an ordinary input", self.generic(str(k))) for k in range(2))
 
-    def others(self) -> Iterator[Sample]:
-        """The variants (other arguments, ranks, broadcastings) and the edges (0-d, one element, empty)."""
-        yield from self.exercise.inputs.variants(self.draw("variants"))
-        yield from self.exercise.inputs.edges(self.draw("edges"))
-        yield from self.large()
+    @once
+    def variants(self) -> tuple[Sample, ...]:
+        """The variants: other arguments, ranks, broadcastings."""
+        return tuple(self.exercise.inputs.variants(self.draw("variants")))
 
-    def large(self) -> Iterator[Sample]:
+    @once
+    def edges(self) -> tuple[Sample, ...]:
+        """The edges: 0-d, one element, empty."""
+        return tuple(self.exercise.inputs.edges(self.draw("edges")))
+
+    @once
+    def large(self) -> tuple[Sample, ...]:
         """The large sample, where there is one."""
-        if self.exercise.inputs.large is not None:
-            yield Sample("a large input", self.exercise.inputs.large(self.draw("large")))
+        make = self.exercise.inputs.large
+        return () if make is None else (Sample("a large input", make(self.draw("large"))),)
 
-    def samples(self, *, edges: bool = True) -> Iterator[Sample]:
+    def others(self) -> tuple[Sample, ...]:
+        """Variants, edges and the large sample."""
+        return (*self.variants(), *self.edges(), *self.large())
+
+    def samples(self, *, edges: bool = True) -> tuple[Sample, ...]:
         """Ordinary samples, variants and, if asked for, edges."""
-        yield from self.ordinary()
-        yield from self.exercise.inputs.variants(self.draw("variants"))
-        if edges:
-            yield from self.exercise.inputs.edges(self.draw("edges"))
+        return (*self.ordinary(), *self.variants(), *(self.edges() if edges else ()))
 
     # ---- the reference -------------------------------------------------------------------------------------------
 
+    @once
     def right_outputs(self, args: Args) -> tuple[Any, ...]:
         with torch.no_grad():
             value = self.exercise.reference.forward(*args)
         return value if isinstance(value, tuple) else (value,)
 
+    @once
     def right_grads(self, args: Args, upstream: Grads) -> Grads:
         """The reference's gradients, one per argument; undefined upstream gradients count as zeros."""
         assert self.exercise.reference.vjp is not None
@@ -209,6 +219,7 @@ class Bench:
         with torch.no_grad():
             return tuple(self.exercise.reference.vjp(full[0] if len(full) == 1 else full, *args))
 
+    @once
     def upstream(self, args: Args, salt: str = "", scale: float = 2.0) -> Grads:
         """A random upstream gradient for each output of floating point, of both signs and with large
         entries."""

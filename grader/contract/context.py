@@ -111,7 +111,7 @@ def independent_calls(bench: Bench) -> None:
 def _with_other_numbers(bench: Bench, args: Args) -> Args:
     """Up to two variants whose plain arguments differ from those of `args`."""
     mine = [a for a in args if not isinstance(a, Tensor)]
-    variants = [s.args for s in bench.exercise.inputs.variants(bench.draw("variants"))]
+    variants = [s.args for s in bench.variants()]
     return tuple(v for v in variants if [a for a in v if not isinstance(a, Tensor)] != mine)[:2]
 
 
