@@ -389,9 +389,10 @@ def same_tensor(a: Tensor, b: Tensor) -> bool:
     """Equal in shape and every value, NaN equal to NaN; tensors without data (meta) count as the same."""
     if a.device.type == "meta":
         return True
-    return (
-        a.shape == b.shape and a.dtype == b.dtype and bool(torch.equal(a.detach().nan_to_num(7.25), b.nan_to_num(7.25)))
-    )
+    if a.shape != b.shape or a.dtype != b.dtype:
+        return False
+    a = a.detach()
+    return torch.equal(a, b) or torch.equal(a.nan_to_num(7.25), b.nan_to_num(7.25))
 
 
 def _apply(target: Any, args: Args) -> Any:
