@@ -86,6 +86,10 @@ def environment(level: Level) -> dict[str, str]:
         "HOME": folder,
         "LANG": "C.UTF-8",
         "LOGNAME": "student",
+        # glibc keeps the memory of large tensors: every page that it gives back costs a page fault at the next one.
+        "MALLOC_MMAP_THRESHOLD_": str(2**25),
+        "MALLOC_TOP_PAD_": str(2**24),
+        "MALLOC_TRIM_THRESHOLD_": str(2**28),
         "MPLBACKEND": "Agg",
         "OMP_NUM_THREADS": "1",
         "PATH": os.pathsep.join((str(Path(sys.executable).parent), "/usr/bin", "/bin")),
