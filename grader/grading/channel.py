@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import select
+import contextlib
 import socket
 import time
+from collections.abc import Iterator
 from enum import IntEnum
 from typing import NamedTuple
 
@@ -53,21 +54,13 @@ class Channel:
     def __init__(self, sock: socket.socket, limits: Limits) -> None:
         self.socket, self.limits = sock, limits
         self._came = bytearray()  # read from the socket, and not yet asked for
-        self._readable, self._writable = select.poll(), select.poll()
-        self._readable.register(sock, select.POLLIN)
-        self._writable.register(sock, select.POLLOUT)
-        sock.setblocking(False)
 
     def send(self, *frames: Frame, deadline: float | None = None) -> None:
         """Write frames; `deadline` is a time.monotonic(), None waits for ever."""
         left = memoryview(b"".join(frame(*one) for one in frames))
         while left:
-            try:
+            with self._by(deadline):
                 left = left[self.socket.send(left) :]
-            except BlockingIOError:
-                _wait(self._writable, deadline)
-            except OSError as error:
-                raise Closed(str(error)) from None
 
     def receive(self, deadline: float | None = None) -> Frame:
         """Read one frame."""
@@ -76,13 +69,8 @@ class Channel:
 
     def _exactly(self, count: int, deadline: float | None) -> bytes:
         while len(self._came) < count:
-            _wait(self._readable, deadline)
-            try:
+            with self._by(deadline):
                 piece = self.socket.recv(max(_CHUNK, min(count - len(self._came), _MOST)))
-            except BlockingIOError:
-                continue
-            except OSError as error:
-                raise Closed(str(error)) from None
             if not piece:
                 if self._came:
                     raise ProtocolError("the connection ended in the middle of a frame")
@@ -94,11 +82,20 @@ class Channel:
         del self._came[:count]
         return data
 
+    @contextlib.contextmanager
+    def _by(self, deadline: float | None) -> Iterator[None]:
+        """Wait in the block until the deadline at most."""
+        left = None if deadline is None else deadline - time.monotonic()
+        if left is not None and left <= 0:
+            raise TimedOut
+        try:
+            self.socket.settimeout(left)
+            yield
+        except TimeoutError:
+            raise TimedOut from None
+        except OSError as error:
+            raise Closed(str(error)) from None
+
     def close(self) -> None:
         self.socket.close()
 
-
-def _wait(ready: select.poll, deadline: float | None) -> None:
-    left = None if deadline is None else 1000 * max(0.0, deadline - time.monotonic())
-    if not ready.poll(left):
-        raise TimedOut

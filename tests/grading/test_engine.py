@@ -73,6 +73,7 @@ for name in ("fork", "setsid", "killpg", "sched_getaffinity", "waitid"):
     vars(os).pop(name, None)
 for name in ("SIGALRM", "SIGPROF", "SIGSYS", "SIGBUS", "pthread_sigmask", "setitimer"):
     vars(signal).pop(name, None)
+vars(select).pop("poll", None)
 sys.modules.update(dict.fromkeys(("fcntl", "resource", "pwd", "grp")))
 """
 
