@@ -199,10 +199,17 @@ def matrix(exercises: tuple[str, ...], as_json: bool, write: bool) -> None:
 
 @main.command()
 @click.option("--json", "as_json", is_flag=True, help="Print the facts as JSON.")
-def doctor(as_json: bool) -> None:
+@click.option("--attack", is_flag=True, help="Try the attack suite instead; exit 1 if an attack gains something.")
+@click.option("--no-stock", is_flag=True, help="With --attack: leave out nbgrader alone, which takes minutes.")
+def doctor(as_json: bool, attack: bool, no_stock: bool) -> None:
     """Say what isolation and what speed a grading run has on this machine; exit 1 if there is no sandbox."""
-    from grader.grading.doctor import report_doctor
+    if attack:
+        from grader.attacks.report import report_attacks
 
-    text, safe = report_doctor(as_json=as_json)
+        text, safe = report_attacks(with_stock=not no_stock, as_json=as_json, say=lambda s: click.echo(s, err=True))
+    else:
+        from grader.grading.doctor import report_doctor
+
+        text, safe = report_doctor(as_json=as_json)
     click.echo(text)
     sys.exit(0 if safe else 1)

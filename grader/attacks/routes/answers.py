@@ -7,13 +7,17 @@ from grader.attacks.attack import Attack
 
 __all__ = ["ATTACKS"]
 
-_SWISH = """class Swish(Function):
+# Once differentiable, which the exercise allows: the second derivative would give several of these away.
+_SWISH = """from torch.autograd.function import once_differentiable
+
+class Swish(Function):
     @staticmethod
     def forward(ctx, x):
         ctx.save_for_backward(x)
         return F.silu(x)
 
     @staticmethod
+    @once_differentiable
     def backward(ctx, g):
         (x,) = ctx.saved_tensors
         x = x.detach().requires_grad_()
@@ -126,7 +130,7 @@ MyReLU = Points(4.0)
     ),
     Attack(
         "at_first",
-        "is right for as many calls as the visible check makes, and wrong in the hidden test",
+        "counts its calls and is right for the first twenty, in which a short test would be over",
         answer="""class MyReLU(Function):
     calls = 0
 
@@ -139,7 +143,7 @@ MyReLU = Points(4.0)
     def backward(ctx, g):
         (x,) = ctx.saved_tensors
         MyReLU.calls += 1
-        return g * (x > 0) if MyReLU.calls <= 200 else g
+        return g * (x > 0) if MyReLU.calls <= 20 else g
 """,
     ),
     Attack(
