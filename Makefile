@@ -51,7 +51,7 @@ notebooks: $(READY) ## Build notebooks/ from solutions/
 	$(PY) -m grader build
 
 bench: $(READY) ## Time what a learner and an instructor wait for
-	@$(PY) examples/bench.py
+	@$(PY) examples/bench
 
 lint: $(READY_DEV) ## ruff and mypy --strict
 	$(PY) -m ruff check .

@@ -159,7 +159,7 @@ class Attack:
 
 def submission(release: Path, answers: dict[str, str]) -> NotebookNode:
     """The released notebook with these answers and a right leaky_relu."""
-    notebook = nbformat.read(release, as_version=4)
+    notebook: NotebookNode = nbformat.read(release, as_version=4)
     for cell in notebook.cells:
         name = grade_id(cell)
         if name in answers or name == "leaky_relu":

@@ -127,7 +127,8 @@ def _sums(result: Result) -> list[str]:
     if result.stock:
         gained = sum(bool(tried.undeserved) for tried in result.stock.values())
         other = sum(bool(tried.done) for tried in result.stock.values())
-        lines.append(f"nbgrader alone: {gained} of {len(result.attacks)} attacks gain points, {other} do something else.")
+        count = len(result.attacks)
+        lines.append(f"nbgrader alone: {gained} of {count} attacks gain points, {other} do something else.")
     gained = sum(bool(tried.undeserved) for tried in result.ours.values())
     limits = sum(bool(result.ours[a.id].undeserved) for a in result.attacks if a.limit)
     other = sum(bool(tried.done) for tried in result.ours.values())

@@ -21,7 +21,7 @@ from nbgrader.api import Gradebook, MissingEntry
 
 from grader.errors import GraderError
 
-__all__ = ["Ran", "StockClass"]
+__all__ = ["Ran", "StockClass", "scores"]
 
 COURSE = "stock"
 CONFIG = f'c = get_config()  # noqa: F821\nc.CourseDirectory.course_id = "{COURSE}"\n'
@@ -113,14 +113,19 @@ class StockClass:
 
     def scores(self, lesson: str) -> dict[str, dict[str, float]]:
         """The points in the gradebook, by student and test cell. GraderError where the gradebook cannot be read."""
-        found: dict[str, dict[str, float]] = {}
-        try:
-            with Gradebook(f"sqlite:///{self.root / 'gradebook.db'}", COURSE) as gradebook:
-                for submission in gradebook.find_assignment(lesson).submissions:
-                    grades = [grade for notebook in submission.notebooks for grade in notebook.grades]
-                    found[submission.student_id] = {grade.name: float(grade.score or 0.0) for grade in grades}
-        except MissingEntry:
-            return {}
-        except Exception as error:
-            raise GraderError(f"the gradebook in {self.root} cannot be read: {error}") from error
-        return found
+        return scores(self.root / "gradebook.db", lesson, COURSE)
+
+
+def scores(gradebook: Path, lesson: str, course: str) -> dict[str, dict[str, float]]:
+    """The points of a lesson in any class's gradebook, by student and test cell."""
+    found: dict[str, dict[str, float]] = {}
+    try:
+        with Gradebook(f"sqlite:///{gradebook}", course) as opened:
+            for submission in opened.find_assignment(lesson).submissions:
+                grades = [grade for notebook in submission.notebooks for grade in notebook.grades]
+                found[submission.student_id] = {grade.name: float(grade.score or 0.0) for grade in grades}
+    except MissingEntry:
+        return {}
+    except Exception as error:
+        raise GraderError(f"{gradebook} cannot be read: {error}") from error
+    return found

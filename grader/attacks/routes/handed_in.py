@@ -18,7 +18,8 @@ _FULL = "def grade(exercise, thing):\n    return 4.0\n\n\ncheck = hint = explain
 
 
 def _test(notebook: NotebookNode) -> NotebookNode:
-    return next(cell for cell in notebook.cells if grade_id(cell) == TEST)
+    found: NotebookNode = next(cell for cell in notebook.cells if grade_id(cell) == TEST)
+    return found
 
 
 def _edited_test(notebook: NotebookNode, _folder: Path, _field: Field) -> None:
@@ -130,7 +131,12 @@ ATTACKS = (
         "brings settings for IPython and Jupyter along that run code at the start",
         edit=beside(
             dict.fromkeys(
-                ("ipython_config.py", "jupyter_config.py", "nbgrader_config.py", ".ipython/profile_default/startup/0.py"),
+                (
+                    "ipython_config.py",
+                    "jupyter_config.py",
+                    "nbgrader_config.py",
+                    ".ipython/profile_default/startup/0.py",
+                ),
                 "import grader.hidden\ngrader.hidden.grade = lambda *a: 4.0\n",
             )
         ),

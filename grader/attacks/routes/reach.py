@@ -1,4 +1,4 @@
-"""Attacks that reach out of the submission: other files, the gradebook, other students, the network, other processes."""
+"""Attacks that reach out of the submission: to files, the gradebook, other students, the network, processes."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ import contextlib, sqlite3
 def marks():
     with contextlib.suppress(sqlite3.Error, OSError):
         book = sqlite3.connect(f"file:{{ROOT}}/gradebook.db?mode=rw", uri=True, timeout=1)
-        who = "SELECT id FROM submitted_notebook WHERE assignment_id IN (SELECT id FROM submitted_assignment WHERE student_id {{}})"
-        book.execute(f"UPDATE grade SET manual_score = 4 WHERE notebook_id IN ({{who.format('LIKE ?')}})", ["%" + ME])
-        book.execute(f"UPDATE grade SET auto_score = 0 WHERE notebook_id IN ({{who.format('= ?')}})", ["{NEIGHBOUR}"])
+        whose = ("WHERE notebook_id IN (SELECT n.id FROM submitted_notebook n JOIN submitted_assignment a"
+            " ON n.assignment_id = a.id WHERE a.student_id LIKE ?)")
+        book.execute("UPDATE grade SET manual_score = 4 " + whose, ["%" + ME])
+        book.execute("UPDATE grade SET auto_score = 0 " + whose, ["{NEIGHBOUR}"])
         book.commit()
         book.close()
 """
@@ -238,7 +239,8 @@ except OSError:
         "connects to a server, through a program of its own, and does what that says",
         """
 import subprocess, sys
-TEXT = "import socket, sys; s = socket.create_connection(('127.0.0.1', int(sys.argv[1])), 2); s.sendall(sys.argv[2].encode() + b'\\\\n')"
+TEXT = ("import socket, sys\\ns = socket.create_connection(('127.0.0.1', int(sys.argv[1])), 2)\\n"
+    "s.sendall(sys.argv[2].encode() + b'\\\\n')")
 try:
     subprocess.run([sys.executable, "-c", TEXT, str(PORT), ME], timeout=20, capture_output=True)
 except (OSError, subprocess.SubprocessError):
