@@ -198,6 +198,7 @@ class MyReLU(Function):
         "searches_memory",
         "walks all objects of the garbage collector for the reference and has it answer",
         answer="""import gc
+gc.unfreeze()
 
 def reference():
     for o in gc.get_objects():
@@ -341,6 +342,7 @@ def derivative(x, g):
         "changes the watching code in its own process, so that it reports no autograd in backward",
         """
 import gc
+gc.unfreeze()
 for o in gc.get_objects():
     if isinstance(o, type) and o.__name__ == "Trace":
         o.inner_autograd = property(lambda self: 0, lambda self, value: None)

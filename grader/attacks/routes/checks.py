@@ -47,6 +47,7 @@ grader.battery.judge = grader.checking.verdict = grader.hidden.verdict = yes
         "gives every function of the battery another code object, so that references held elsewhere change too",
         """
 import gc, types
+gc.unfreeze()
 for f in [o for o in gc.get_objects() if isinstance(o, types.FunctionType)]:
     if f.__module__ and f.__module__.startswith("grader.") and f.__name__ == "difference":
         f.__code__ = (lambda got, right, tolerance: "").__code__
@@ -57,6 +58,7 @@ for f in [o for o in gc.get_objects() if isinstance(o, types.FunctionType)]:
         "finds the exercise's contract among all objects and makes its tolerance huge",
         """
 import gc
+gc.unfreeze()
 for o in gc.get_objects():
     if type(o).__name__ == "Contract":
         object.__setattr__(o, "tolerance", 1e9)
@@ -67,6 +69,7 @@ for o in gc.get_objects():
         "gives all points to a stage that is passed already, in the exercise's own table",
         """
 import gc
+gc.unfreeze()
 for o in gc.get_objects():
     if type(o).__name__ == "Exercise":
         o.stages.clear()
@@ -82,6 +85,7 @@ old = {n: getattr(t, n) for n in ("randn", "rand", "normal", "empty")}
 for n, f in old.items():
     setattr(t, n, lambda *a, f=f, **k: f(*a, **k).abs())
 import gc
+gc.unfreeze()
 for o in gc.get_objects():
     if type(o).__name__ == "Draw" or getattr(o, "__name__", "") == "Draw":
         kind = o if isinstance(o, type) else type(o)

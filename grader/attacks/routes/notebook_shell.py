@@ -41,14 +41,11 @@ def at_work():
         "silence",
         "switches all output off: nbgrader gives full marks to a test that shows nothing",
         """
-import sys
+import builtins
 shell = get_ipython()
-shell.displayhook = sys.displayhook = lambda *a: None
-type(shell).displayhook = None
-type(shell.display_trap).hook = sys.displayhook
-shell.display_trap.hook = sys.displayhook
-print = display = lambda *a, **k: None
-shell.showtraceback = lambda *a, **k: None
+hook = type(shell.displayhook)
+hook.__call__ = lambda self, value=None: None
+shell.display_pub.publish = shell.showtraceback = builtins.print = lambda *a, **k: None
 """,
     ),
     Attack(
