@@ -54,11 +54,11 @@ def _people(attacks: Iterable[Attack]) -> dict[str, str]:
     return {attack.id: f"student_{attack.id}" for attack in attacks}
 
 
-def _hand_in_honest(release: Path, place: Callable[[str], Path]) -> None:
-    """Two students with everything right, and each wrong answer without an attack."""
+def _hand_in_honest(release: Path, place: Callable[[str], Path], exercises: Iterable[str]) -> None:
+    """Two students with everything right, and the wrong answer to each of the exercises without an attack."""
     lesson = [exercise.id for exercise in catalogue().values() if exercise.lesson == LESSON]
     right = {id: text for id in lesson if (text := variant(id, 0))}
-    known = {NEIGHBOUR: right, NEXT: right, **{f"honest_{id}": {id: wrong} for id, wrong in HONEST.items()}}
+    known = {NEIGHBOUR: right, NEXT: right, **{f"honest_{id}": {id: HONEST[id]} for id in exercises}}
     for student, answers in known.items():
         place(student).mkdir(parents=True)
         nbformat.write(submission(release, answers), place(student) / f"{LESSON}.ipynb")
@@ -78,7 +78,9 @@ def ours(attacks: Iterable[Attack], root: Path) -> tuple[dict[str, Tried], bool]
     people = _people(attacks)
     with listening() as server:
         field = laid_out(root, folder.root, marks, server.port)
-        _hand_in_honest(folder.release(LESSON), lambda student: folder.submitted(student, LESSON))
+        _hand_in_honest(
+            folder.release(LESSON), lambda student: folder.submitted(student, LESSON), {a.exercise for a in attacks}
+        )
         for attack in attacks:
             attack.hand_in(folder.release(LESSON), folder.submitted(people[attack.id], LESSON), field)
         points = _points(grade_class(folder.root))
@@ -112,13 +114,14 @@ def _points(summary: ClassSummary) -> dict[str, float | None]:
 
 def stock(attacks: Iterable[Attack], root: Path, *, at_once: int = 2, say: Say = lambda id: None) -> dict[str, Tried]:
     """Have nbgrader alone grade each attacker, in a copy of one class; `say` hears of each that is done."""
-    marks = Marks()
+    attacks, marks = list(attacks), Marks()
+    wanted = {attack.exercise for attack in attacks}
     template = StockClass.make(root / "template", attacked_lessons(marks))
-    _hand_in_honest(template.release(LESSON), lambda student: template.submitted(student, LESSON))
+    _hand_in_honest(template.release(LESSON), lambda student: template.submitted(student, LESSON), wanted)
     shutil.move(template.root / "submitted" / NEXT, template.root / NEXT)
     if not (ran := template.autograde(LESSON)).finished:
         raise GraderError(f"nbgrader could not grade the honest submissions:\n{ran.said[-2000:]}")
-    honest = {id: sum(template.scores(LESSON)[f"honest_{id}"].values()) for id in HONEST}
+    honest = {id: sum(template.scores(LESSON)[f"honest_{id}"].values()) for id in wanted}
     with ThreadPoolExecutor(at_once) as pool, ExitStack() as held:
         held.callback(pool.shutdown, cancel_futures=True)
         one = partial(_alone, template, root, marks, honest, say)

@@ -62,7 +62,7 @@ def configure(c: Config, *, root: Path, course: str) -> None:
     from nbgrader import preprocessors as stock
 
     from grader.classroom.execute import ExecuteLesson
-    from grader.classroom.preprocessors import HideTests, RepairSubmission
+    from grader.classroom.preprocessors import HideTests, OwnTextOnly, RepairSubmission
 
     find_alembic()
     c.CourseDirectory.root = str(root)
@@ -87,7 +87,7 @@ def configure(c: Config, *, root: Path, course: str) -> None:
         stock.AssignLatePenalties,
         stock.CheckCellMetadata,
     ]
-    c.GenerateFeedback.preprocessors = [stock.GetGrades, HideTests, CSSHTMLHeaderPreprocessor]
+    c.GenerateFeedback.preprocessors = [stock.GetGrades, HideTests, OwnTextOnly, CSSHTMLHeaderPreprocessor]
 
 
 def load_config(folder: ClassFolder) -> Config:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from nbformat import NotebookNode
-from nbformat.v4 import new_markdown_cell
+from nbformat.v4 import new_markdown_cell, new_raw_cell
 
 from grader.attacks.attack import Attack, Field
 
@@ -19,6 +19,10 @@ def script(id: str) -> str:
 
 def _text_cell(notebook: NotebookNode, _folder: Path, _field: Field) -> None:
     notebook.cells.insert(0, new_markdown_cell(f"My notes {script('script_in_text')}"))
+
+
+def _raw_cell(notebook: NotebookNode, _folder: Path, _field: Field) -> None:
+    notebook.cells.append(new_raw_cell(script("script_in_raw"), metadata={"raw_mimetype": "text/html"}))
 
 
 _PAGE = frozenset({"page"})
@@ -58,6 +62,12 @@ raise Own({script("script_in_error")!r})
         "script_in_text",
         "writes a script into a text cell",
         edit=_text_cell,
+        harms=_PAGE,
+    ),
+    Attack(
+        "script_in_raw",
+        "adds a raw cell that says it is HTML, with a script in it",
+        edit=_raw_cell,
         harms=_PAGE,
     ),
     Attack(
