@@ -31,23 +31,32 @@ class Result:
         """Whether the honest students kept all their points."""
 
     @property
+    def gained(self) -> list[str]:
+        """The attacks that gained points or did something else."""
+        return [id for id, tried in self.ours.items() if tried.undeserved or tried.done]
+
+    @property
+    def limits(self) -> list[str]:
+        """Those of them that docs/security.md says are not seen through: they gained points, and nothing else."""
+        known = {attack.id for attack in self.attacks if attack.limit}
+        return [id for id in self.gained if id in known and not self.ours[id].done]
+
+    @property
     def broken(self) -> list[str]:
-        """The attacks that gained something which docs/security.md promises to be safe."""
-        return [
-            attack.id
-            for attack in self.attacks
-            if self.ours[attack.id].done or (self.ours[attack.id].undeserved and not attack.limit)
-        ]
+        """Those of them that break a promise."""
+        return [id for id in self.gained if id not in self.limits]
 
     @property
     def held(self) -> bool:
-        return self.whole and not self.broken
+        """Whether no attack gained anything, known limits included."""
+        return self.whole and not self.gained
 
     def to_dict(self) -> dict[str, Any]:
         """What --json prints."""
         return {
             "held": self.held,
             "broken": self.broken,
+            "known_limits": self.limits,
             "neighbours_unharmed": self.whole,
             "attacks": [
                 {
@@ -130,12 +139,13 @@ def _sums(result: Result) -> list[str]:
         count = len(result.attacks)
         lines.append(f"nbgrader alone: {gained} of {count} attacks gain points, {other} do something else.")
     gained = sum(bool(tried.undeserved) for tried in result.ours.values())
-    limits = sum(bool(result.ours[a.id].undeserved) for a in result.attacks if a.limit)
     other = sum(bool(tried.done) for tried in result.ours.values())
     lines.append(
-        f"grader grade: {gained} gain points ({limits} of them known limits, see docs/security.md), "
+        f"grader grade: {gained} gain points ({len(result.limits)} of them known limits, see docs/security.md), "
         f"{other} do something else; the honest students {'kept' if result.whole else 'LOST'} their points."
     )
     if result.broken:
         lines.append(f"Not held against: {', '.join(result.broken)}")
+    if result.limits:
+        lines.append(f"Known limits: {', '.join(result.limits)}")
     return lines

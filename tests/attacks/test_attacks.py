@@ -41,10 +41,10 @@ def test_a_handful_of_attacks_gain_nothing() -> None:
 
 @pytest.mark.slow
 @pytest.mark.timeout(1800)
-def test_no_attack_gains_anything() -> None:
+def test_no_attack_gains_anything_but_for_the_known_limits() -> None:
     result = try_attacks(with_stock=False)
     assert unfounded(result) == {}
-    assert result.held
+    assert result.whole
 
 
 @pytest.mark.slow
@@ -95,7 +95,9 @@ def test_what_gains_something_is_told() -> None:
     chosen = [attacks()["own_grade"], attacks()["engine"]]
     gained, nothing = Tried(4.0, 20.0, ("hidden tests read",)), Tried(4.0, 4.0)
     result = Result(chosen, {"own_grade": gained, "engine": Tried(7.5, 9.0)}, {"own_grade": nothing}, whole=True)
-    assert (result.held, result.broken) == (False, ["own_grade"]), "a known limit is told, not held against it"
+    assert (result.held, result.broken, result.limits) == (False, ["own_grade"], ["engine"])
+    limit = Result(chosen[1:], {"engine": Tried(7.5, 9.0)}, {}, whole=True)
+    assert (limit.held, limit.broken) == (False, []), "points are points"
     assert result.to_dict()["attacks"][0]["ours"]["undeserved"] == 16.0
     text = as_text(result)
     assert "20 (+16); hidden tests read" in " ".join(text.split())
