@@ -51,7 +51,7 @@ class LocalSubject:
 
     def observe(self, probe: Probe) -> Observation:
         seen = Observation(facts=Facts(is_function=self.is_function))
-        self.trace.reset()
+        self.trace.reset(ask_autograd=probe.ask_autograd)
         with guarded() as side, torch.enable_grad():
             try:
                 _Run(self, probe, seen).go()
@@ -199,6 +199,8 @@ class _Run:
     def _forward(self) -> None:
         wanted = [a for a in self.given if isinstance(a, Tensor) and a.requires_grad]
         self.beside = [torch.sin(a) for a in wanted] if self.probe.shared else []
+        ask_saved = self.subject.is_function and self.probe.ask_saved
+        before = _held_outside(self.subject.target) if ask_saved else []
         with _stage(self.seen, "forward"), torch.set_grad_enabled(self.probe.grad_enabled):
             value = self._call(self.given)
         self.outputs = as_tuple(value)
@@ -211,8 +213,10 @@ class _Run:
             b is not None and not same_tensor(a, b) for a, b in zip(self.given, self.before, strict=True)
         )
         facts.output_is_input = _aliases(self.outputs, self.given)
-        if self.subject.is_function and self.probe.ask_saved:
-            _note_saved(facts, self.outputs, self.given)
+        if ask_saved:
+            ids = {id(t) for t in before}
+            new = [t for t in _held_outside(self.subject.target) if id(t) not in ids]
+            _note_saved(facts, self.outputs, self.given, new)
         if seen.not_tensors:
             seen.failure = Failure("forward", NOT_A_TENSOR, f"forward returned a {seen.not_tensors[0]}, not a tensor")
             raise _Stop
@@ -432,19 +436,32 @@ def _aliases(outputs: tuple[Any, ...], given: list[Any]) -> bool:
     return any(isinstance(o, Tensor) and o.untyped_storage()._cdata in inputs for o in outputs)
 
 
-def _note_saved(facts: Facts, outputs: tuple[Any, ...], given: list[Any]) -> None:
-    """Note what the Function's node keeps for backward, in saved tensors and ctx attributes."""
+def _note_saved(facts: Facts, outputs: tuple[Any, ...], given: list[Any], outside: list[Tensor]) -> None:
+    """Note what is kept for backward: in the Function's node, as saved tensors and ctx attributes, and `outside` it."""
     nodes = [o.grad_fn for o in outputs if isinstance(o, Tensor) and o.grad_fn is not None]
     if not nodes:
         return
     tensors = [t for t in getattr(nodes[0], "saved_tensors", ()) if isinstance(t, Tensor)]
-    tensors += _tensors_held(getattr(nodes[0], "__dict__", {}))
+    tensors += [*_tensors_held(getattr(nodes[0], "__dict__", {})), *outside]
     storages: dict[int, Tensor] = {}
     for t in tensors:
         storages.setdefault(t.untyped_storage()._cdata, t)
     facts.saved_bytes = sum(t.untyped_storage().nbytes() for t in storages.values())
     facts.saved_floats = sum(t.is_floating_point() and t.numel() > 1 for t in storages.values())
     facts.saved = tuple(sorted(_known_as(t, outputs, given) for t in storages.values()))
+
+
+def _held_outside(target: type[Function]) -> list[Tensor]:
+    """Tensors in what the methods of a class could keep them in: its attributes, and globals that they name."""
+    places: list[Any] = []
+    for cls in target.__mro__[: target.__mro__.index(Function)]:
+        for name, value in vars(cls).items():
+            method = getattr(value, "__func__", value)
+            if isinstance(method, FunctionType):
+                places += [method.__globals__.get(named) for named in method.__code__.co_names]
+            elif not name.startswith("__"):
+                places.append(value)
+    return _tensors_held(places)
 
 
 def _tensors_held(value: Any) -> list[Tensor]:

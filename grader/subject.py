@@ -62,6 +62,7 @@ class Probe:
                      or under torch.func.jvp with the tangents in upstream[0] (one per argument)
     device           "meta" runs shapes only, and finds factory calls that ignore the device
     ask_saved        also note what is kept for backward (facts saved, saved_bytes, saved_floats); it takes time
+    ask_autograd     also look, inside backward, for operations that differentiate (fact inner_autograd); it takes time
     ask_freed        also make a call whose output is dropped, and see whether its graph node goes with it
     """
 
@@ -80,6 +81,7 @@ class Probe:
     transform: Transform = "none"
     device: Literal["cpu", "meta"] = "cpu"
     ask_saved: bool = False
+    ask_autograd: bool = False
     ask_freed: bool = False
 
     def with_(self, **changes: Any) -> Probe:

@@ -10,6 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor
 from torch.autograd import Function
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from grader.subject import Returned
 
@@ -24,7 +25,8 @@ class Trace:
     def __init__(self) -> None:
         self.reset()
 
-    def reset(self) -> None:
+    def reset(self, *, ask_autograd: bool = False) -> None:
+        self.ask_autograd = ask_autograd
         self.backward_calls = 0
         self.inner_autograd = 0
         self.upstream_edited = False
@@ -33,7 +35,8 @@ class Trace:
 
     @contextlib.contextmanager
     def inside_backward(self) -> Iterator[None]:
-        """Count runs of the autograd engine started from inside a student's backward."""
+        """Count runs of the autograd engine started from inside a student's backward, and, if asked, what they are
+        made of: whoever calls a graph's node by hand does not need the engine."""
         space = vars(torch.autograd)  # where torch.autograd.grad and backward look the engine up
         engine = space[_ENGINE]
 
@@ -43,9 +46,29 @@ class Trace:
 
         space[_ENGINE] = counted
         try:
-            yield
+            with _Differentiation(self) if self.ask_autograd else contextlib.nullcontext():
+                yield
         finally:
             space[_ENGINE] = engine
+
+
+class _Differentiation(TorchDispatchMode):  # type: ignore[no-untyped-call]
+    """Counts operations that are PyTorch's own backward of another (`silu_backward`), and those that are recorded in a
+    graph where the backward that is watched began without one."""
+
+    def __init__(self, trace: Trace) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self.trace, self.recorded = trace, torch.is_grad_enabled()
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        kwargs = kwargs or {}
+        recorded = not self.recorded and torch.is_grad_enabled() and any(map(_wants_grad, (*args, *kwargs.values())))
+        self.trace.inner_autograd += recorded or "_backward" in func.overloadpacket.__name__
+        return func(*args, **kwargs)
+
+
+def _wants_grad(value: Any) -> bool:
+    return isinstance(value, Tensor) and value.requires_grad
 
 
 def traced(cls: type[Function], trace: Trace) -> type[Function]:

@@ -180,13 +180,16 @@ def shared_input(bench: Bench) -> None:
 
 @check("own_backward", stage="contract", applies=lambda e: is_differentiable(e) and not e.contract.inner_autograd)
 def own_backward(bench: Bench) -> None:
-    """Catches a backward that lets PyTorch differentiate (torch.autograd.grad, .backward(), torch.func)
-    instead of stating the vector-Jacobian product. Cannot see a graph built in forward by other means."""
+    """Catches a backward that lets PyTorch differentiate (torch.autograd.grad, .backward(), torch.func, a graph's
+    node called by hand, PyTorch's own backward of an operation) instead of stating the vector-Jacobian product.
+    Cannot see what another thread does."""
     args = bench.generic()
-    seen = bench.observe(Probe(args, upstream=(bench.upstream(args),)), where="an ordinary input")
+    probe = Probe(args, upstream=(bench.upstream(args),), ask_autograd=True)
+    seen = bench.observe(probe, where="an ordinary input")
     if seen.facts.inner_autograd:
         raise Failed(
-            "Inside your backward the autograd engine ran again: PyTorch did the differentiation.",
+            "Inside your backward PyTorch differentiated: the autograd engine ran, a graph was recorded, or PyTorch's "
+            "own backward of an operation was called.",
             look="the exercise asks for the gradient in your own formula.",
         )
 
@@ -197,8 +200,8 @@ def has_memory_budget(exercise: Exercise) -> bool:
 
 @check("saved_memory", stage="contract", applies=has_memory_budget)
 def saved_memory(bench: Bench) -> None:
-    """Catches more kept for backward than the exercise allows, in saved tensors and ctx attributes. Cannot
-    see tensors kept in globals; independent_calls does."""
+    """Catches more kept for backward than the exercise allows: in saved tensors, ctx attributes, attributes of the
+    class and globals that its methods name. Cannot see what is kept further away."""
     # What is kept may depend on the values: one sample could be a lucky one.
     probes = [Probe(s.args, upstream=(bench.upstream(s.args),), ask_saved=True) for s in bench.ordinary()]
     answers = bench.observe_each([(probe, "an ordinary input") for probe in probes])

@@ -30,7 +30,7 @@ class Limits:
 
     memory: int = 2048 * MIB
     disk: int = 128 * MIB
-    processes: int = 64
+    processes: int = 0
     cpu_seconds: int | None = None
     open_files: int = 256
 

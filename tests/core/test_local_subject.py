@@ -295,6 +295,78 @@ def test_lists_and_dicts_on_ctx_are_counted() -> None:
     assert facts.saved == ("a float64 tensor of 6 elements",) * 2
 
 
+KEPT: dict[str, Tensor] = {}
+OLD = torch.ones(7)
+
+
+def test_what_is_kept_outside_of_the_node_is_counted() -> None:
+    def in_a_global(ctx: Any, x: Tensor) -> Tensor:
+        KEPT["x"], KEPT["old"] = x.detach().clone(), OLD
+        return x.clone()
+
+    class OnTheClass(Function):
+        table = (OLD,)
+
+        @staticmethod
+        def forward(ctx: Any, x: Tensor) -> Tensor:
+            OnTheClass.kept = [x.detach().clone()]  # type: ignore[attr-defined]
+            return x.clone()
+
+        @staticmethod
+        def backward(ctx: Any, g: Tensor) -> Tensor:
+            return g
+
+    KEPT["old"] = OLD
+    for target in (from_forward(in_a_global), OnTheClass):
+        assert observe(target, X, ask_saved=True).facts.saved_bytes == X.numel() * 8
+
+
+def silu_by(differentiate: Callable[[Tensor, Tensor], Tensor]) -> type[Function]:
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        ctx.save_for_backward(x)
+        return torch.nn.functional.silu(x)
+
+    return from_forward(forward, lambda ctx, g: differentiate(ctx.saved_tensors[0], g))
+
+
+def by_engine(x: Tensor, g: Tensor) -> Tensor:
+    with torch.enable_grad():
+        y = torch.nn.functional.silu(x)
+    run: Any = torch.autograd.Variable._execution_engine.run_backward
+    return run((y,), (g,), False, False, (x,), allow_unreachable=True, accumulate_grad=False)[0]  # type: ignore
+
+
+def by_node(x: Tensor, g: Tensor) -> Tensor:
+    with torch.enable_grad():
+        node: Any = torch.nn.functional.silu(x).grad_fn
+    return node(g)  # type: ignore[no-any-return]
+
+
+def by_formula(x: Tensor, g: Tensor) -> Tensor:
+    s = torch.sigmoid(x)
+    return g * s * (1 + x * (1 - s))
+
+
+@pytest.mark.parametrize(
+    ("differentiate", "counted"),
+    [
+        (by_engine, True),
+        (by_node, True),
+        (lambda x, g: torch.ops.aten.silu_backward(g, x), True),
+        (lambda x, g: torch.func.vjp(torch.nn.functional.silu, x)[1](g)[0], True),
+        (by_formula, False),
+        (lambda x, g: by_formula(x.detach().clone(), g).clone(), False),
+    ],
+)
+def test_differentiation_inside_backward_is_seen(
+    differentiate: Callable[[Tensor, Tensor], Tensor], counted: bool
+) -> None:
+    seen = observe(silu_by(differentiate), X, upstream=((G,),), ask_autograd=True)
+    assert seen.failure is None
+    close(seen.grads[0][0], by_formula(X, G))
+    assert bool(seen.facts.inner_autograd) is counted
+
+
 @pytest.mark.parametrize(
     ("forward", "is_input"),
     [

@@ -165,7 +165,16 @@ def test_a_fork_bomb_is_limited(run: Run) -> None:
 @pytest.mark.parametrize("user", ["me", "ordinary"])
 def test_processes_may_be_started_where_they_are_counted_and_end(user: str) -> None:
     code = "import subprocess; did = subprocess.run(['echo', 'hello'], capture_output=True, text=True).stdout"
-    assert attempt(level_for("bubblewrap", user), user, {"start": code})["start"]["did"] == "hello\n"
+    level = level_for("bubblewrap", user)
+    assert attempt(level, user, {"start": code}, processes=16)["start"]["did"] == "hello\n"
+
+
+def test_no_process_can_be_started_unless_it_is_allowed(run: Run) -> None:
+    """Neither a bomb nor a helper that computes elsewhere, unseen by what watches the submission."""
+    code = "import os, subprocess, sys\ndid = subprocess.run([sys.executable, '-c', 'print(1)']).returncode"
+    fork = "import os\ndid = os.fork()"
+    found = run({"subprocess": code, "fork": fork})
+    assert all("did" not in found[name] or found[name]["did"] is None for name in found), found
 
 
 HONEST = {
