@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
+import torch
 
 from grader.checking import verdict
 from grader.exercise import Exercise, Implementation
 from grader.exercises import catalogue
 from grader.grading.session import Submission
+from grader.subject import Probe
 from tests.grading.conftest import IMPORTS
 from tests.grading.known import EVERY, as_cell, defined_here
 
@@ -32,6 +34,33 @@ def test_same_verdict_on_a_mistake_and_a_right_answer(submission: Callable[..., 
     known = [(e, k) for e, k in EVERY if e.id == id]
     for exercise, one in (known[0], known[-1]):
         compare(submission, exercise, one)
+
+
+def test_probes_asked_together_are_answered_as_here(submission: Callable[..., Submission]) -> None:
+    source = """
+class Odd(Function):
+    @staticmethod
+    def forward(ctx, x):
+        if x.dim() > 1:
+            raise ValueError("only vectors")
+        return 2 * x
+
+    @staticmethod
+    def backward(ctx, g):
+        torch.add = None
+        return 2 * g
+"""
+    x = torch.tensor([1.0, float("nan")])
+    probes = [Probe((x,)), Probe((2 * x,), upstream=((x,),)), Probe((torch.ones(2, 2),)), Probe((x,))]
+    there = submission(source).find("Odd").subject()
+    with there.watched(10.0) as replaced:
+        seen = there.observe_each(probes)
+    assert replaced == ["torch.add"]
+    assert [None if s.failure is None else s.failure.message for s in seen] == [None, None, "only vectors"]
+    assert seen[1].output.tolist()[0] == 4.0
+    with there.watched(10.0) as replaced:
+        there.observe_each(probes[:1])
+    assert replaced == [], "it was undone"
 
 
 @pytest.mark.slow
