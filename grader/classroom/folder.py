@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import secrets
@@ -11,6 +10,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from filelock import FileLock, Timeout
 
 from grader.errors import GraderError
 
@@ -131,16 +132,19 @@ class ClassFolder:
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Hold the class for one writer. GraderError when another run holds it."""
+        """Hold the class for one writer; the system lets go when the process ends, however it does.
+
+        GraderError when another run holds it.
+        """
         self.private.mkdir(parents=True, exist_ok=True)
-        with open(self.private / "lock", "w") as file:
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError:
-                raise GraderError(
-                    f"another run is working in {self.root}, and a gradebook takes one writer. "
-                    "Wait until it has finished, then run this again."
-                ) from None
+        try:
+            lock = FileLock(self.private / "lock").acquire(blocking=False)
+        except Timeout:
+            raise GraderError(
+                f"another run is working in {self.root}, and a gradebook takes one writer. "
+                "Wait until it has finished, then run this again."
+            ) from None
+        with lock:
             yield
 
     def read_json(self, name: str) -> dict[str, Any]:
