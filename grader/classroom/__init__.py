@@ -5,6 +5,8 @@ folder.py      where things lie in a class folder, and what is no class folder
 settings.py    nbgrader_config.py: what it says and how we read it
 master.py      a lesson as grading needs it: the released cells with the hidden tests back in
 handed_in.py   which file a student handed in for a lesson, and whether it can be read
+timestamp.py   timestamp.txt, where it cannot be read
+alike.py       when a cell is another one again
 repair.py      mends a copy of a submission: doubled, deleted, moved and changed cells
 execute.py     runs a repaired notebook and survives what is in it
 settle.py      turns the outputs of a test cell into a score that nbgrader cannot misread

@@ -19,6 +19,7 @@ __all__ = ["ARRIVED", "HandedIn", "Unreadable", "find", "when"]
 
 ARRIVED = "timestamp.txt"  # nbgrader keeps the time of handing in there
 MEGABYTE = 1_000_000
+DEEPEST = 50  # levels of lists and objects; a notebook has six, and a widget's state some more
 
 
 class Unreadable(Exception):
@@ -112,7 +113,9 @@ def read(path: Path, *, limit: float) -> NotebookNode:
         ) from None
     except RecursionError:
         raise Unreadable("the file is JSON nested too deeply to be a notebook") from None
-    return _notebook(content)
+    except ValueError as error:  # Python's own limit
+        raise Unreadable(f"the file holds a number of thousands of digits, so it is no notebook: {error}") from None
+    return _notebook(_plain(content))
 
 
 def _text(path: Path, limit: float) -> str:
@@ -136,8 +139,7 @@ def _notebook(content: Any) -> NotebookNode:
     """A notebook from JSON, as far as it is one: damaged cells are made whole or left out."""
     if isinstance(content, dict) and isinstance(content.get("worksheets"), list):
         try:
-            converted: NotebookNode = nbformat.convert(nbformat.from_dict(content), 4)
-            return converted
+            content = nbformat.convert(nbformat.from_dict(content), 4)
         except Exception as error:
             raise Unreadable(f"the notebook is in an old format that cannot be converted: {error}") from None
     if not isinstance(content, dict) or not isinstance(content.get("cells"), list):
@@ -150,13 +152,31 @@ def _notebook(content: Any) -> NotebookNode:
     return notebook
 
 
+def _text_of(source: Any) -> str:
+    """A source: a text or a list of lines."""
+    if isinstance(source, list):
+        return "".join(map(_text_of, source))
+    return "" if source is None else str(source)
+
+
+def _plain(value: Any, depth: int = DEEPEST) -> Any:
+    """JSON that can be copied and written again: not nested for ever, no half of a surrogate pair in its texts."""
+    if isinstance(value, str):
+        return value.encode(errors="replace").decode()
+    if isinstance(value, dict):
+        return {_plain(key): _plain(inner, depth - 1) for key, inner in value.items()} if depth else {}
+    if isinstance(value, list):
+        return [_plain(inner, depth - 1) for inner in value] if depth else []
+    return value
+
+
 def _cell(raw: dict[str, Any]) -> dict[str, Any]:
     """One cell with everything the format asks for; outputs are dropped, since they will be made anew."""
     source, about = raw.get("source", ""), raw.get("metadata")
     kind = raw.get("cell_type")
     cell = {
         "cell_type": kind if kind in ("code", "markdown", "raw") else "raw",
-        "source": "".join(map(str, source)) if isinstance(source, list) else str(source),
+        "source": _text_of(source),
         "metadata": about if isinstance(about, dict) else {},
     }
     if isinstance(raw.get("id"), str):

@@ -7,7 +7,6 @@ code earned, raise the maximum, or stop the run. Every mend is said in a note, i
 
 from __future__ import annotations
 
-import ast
 import copy
 import re
 from dataclasses import dataclass, field
@@ -15,6 +14,7 @@ from dataclasses import dataclass, field
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell
 
+from grader.classroom.alike import defined, index_of, same
 from grader.classroom.master import Master, grade_id, is_test
 
 __all__ = ["belonging", "repair"]
@@ -25,8 +25,11 @@ LOST = "without its nbgrader data, known again by its text"
 MISSING = "missing, put back from the instructor's copy"
 RETYPED = "of another cell type, changed back"
 CHANGED = "changed, replaced by the instructor's text"
+ANSWERED = "held an answer, which was put into a cell of its own in front"
 MOVED = "before its exercise, moved behind it"
 LATE = "defined again below its test cell, which saw what stood above it"
+
+ELSEWHERE = "# The answer is in another cell."
 
 
 @dataclass
@@ -69,13 +72,17 @@ def repair(notebook: NotebookNode, master: Master) -> tuple[NotebookNode, list[s
             _unlock(cell)
     for name, original in master.cells.items():
         if name in chosen:
+            _save_answer(nb.cells, chosen[name], name, master, notes)
             _restore(chosen[name], name, original, master, notes)
         else:
             chosen[name] = _put_back(nb.cells, name, chosen, master, notes)
     _put_tests_behind_solutions(nb.cells, chosen, master, notes)
     _tell_late_answers(nb.cells, chosen, master, notes)
     nb.metadata.pop("celltoolbar", None)
-    nb.metadata["kernelspec"] = copy.deepcopy(master.notebook.metadata.get("kernelspec", {}))
+    for key in ("kernelspec", "language_info"):
+        nb.metadata.pop(key, None)
+        if key in master.notebook.metadata:
+            nb.metadata[key] = copy.deepcopy(master.notebook.metadata[key])
     _fresh_ids(nb.cells)
     nb.nbformat, nb.nbformat_minor = 4, 5
     return nb, notes.sentences()
@@ -113,7 +120,7 @@ def _test(
     """Of several copies of a test cell the last that follows its own answer: the text of all will be ours
     anyway."""
     for claim in reversed(claims):
-        before = [grade_id(cell) for cell in cells[: _index(cells, claim)] if grade_id(cell) not in ("", name)]
+        before = [grade_id(cell) for cell in cells[: index_of(cells, claim)] if grade_id(cell) not in ("", name)]
         if before and before[-1] == master.solution_of(name):
             return claim
     return claims[0]
@@ -130,20 +137,20 @@ def _answer(
     run."""
     names = list(master.cells)
     test = next((chosen[n] for n in names[names.index(name) :] if n in chosen and master.solution_of(n) == name), None)
-    seen = [c for c in claims if test is None or _index(cells, c) < _index(cells, test)] or claims
-    defining = [c for c in seen if c.cell_type == "code" and _defined(master.cells[name].source) & _defined(c.source)]
-    worked_on = [c for c in defining if not _same(c.source, master.released[name])]
+    seen = [c for c in claims if test is None or index_of(cells, c) < index_of(cells, test)] or claims
+    defining = [c for c in seen if c.cell_type == "code" and defined(master.cells[name].source) & defined(c.source)]
+    worked_on = [c for c in defining if not same(c.source, master.released[name])]
     return (worked_on or defining or seen)[-1]
 
 
 def _look_alikes(cells: list[NotebookNode], name: str, master: Master) -> list[NotebookNode]:
     """Cells that are the lesson's cell `name` by their text, or by the class or function they define."""
     released = master.released[name]
-    same = [cell for cell in cells if cell.source.strip() and _same(cell.source, released)]
-    if same or not master.cells[name].metadata.nbgrader.get("solution"):
-        return same
-    wanted = _defined(released)
-    return [cell for cell in cells if cell.cell_type == "code" and wanted & _defined(cell.source)]
+    equal = [cell for cell in cells if cell.source.strip() and same(cell.source, released)]
+    if equal or not master.cells[name].metadata.nbgrader.get("solution"):
+        return equal
+    wanted = defined(released)
+    return [cell for cell in cells if cell.cell_type == "code" and wanted & defined(cell.source)]
 
 
 def _restore(cell: NotebookNode, name: str, original: NotebookNode, master: Master, notes: Notes) -> None:
@@ -158,10 +165,20 @@ def _restore(cell: NotebookNode, name: str, original: NotebookNode, master: Mast
         cell.pop("outputs", None)
         cell.pop("execution_count", None)
     if not original.metadata.nbgrader.get("solution"):
-        if not (_same(cell.source, master.released[name]) or _same(cell.source, original.source)):
+        if not (same(cell.source, master.released[name]) or same(cell.source, original.source)):
             notes.add(CHANGED, name)
         cell.source = original.source
     cell.metadata.nbgrader = copy.deepcopy(original.metadata.nbgrader)
+
+
+def _save_answer(cells: list[NotebookNode], cell: NotebookNode, name: str, master: Master, notes: Notes) -> None:
+    """Students type answers into test cells: keep such a text, which `_restore` replaces, in a cell in front."""
+    if not is_test(master.cells[name]) or same(cell.source, master.released[name]):
+        return
+    asked = [c for c in master.cells.values() if c.metadata.nbgrader.get("solution")]
+    if any(defined(answer.source) & defined(cell.source) for answer in asked):
+        cells.insert(index_of(cells, cell), new_code_cell(cell.source))
+        notes.add(ANSWERED, name)
 
 
 def _put_back(
@@ -170,15 +187,18 @@ def _put_back(
     """Add a missing cell from the instructor's copy, behind the cell of the lesson that comes before it."""
     names = list(master.cells)
     before = [n for n in names[: names.index(name)] if n in chosen]
-    place = _index(cells, chosen[before[-1]]) + 1 if before else _first_place(cells, chosen)
+    place = index_of(cells, chosen[before[-1]]) + 1 if before else _first_place(cells, chosen)
     cell = copy.deepcopy(master.cells[name])
+    wanted = defined(cell.source) if cell.metadata.nbgrader.get("solution") else set()
+    if any(wanted & defined(other.source) for other in cells[:place]):
+        cell.source = ELSEWHERE  # the stub would undo it
     cells.insert(place, cell)
     notes.add(MISSING, name)
     return cell
 
 
 def _first_place(cells: list[NotebookNode], chosen: dict[str, NotebookNode]) -> int:
-    return min((_index(cells, cell) for cell in chosen.values()), default=len(cells))
+    return min((index_of(cells, cell) for cell in chosen.values()), default=len(cells))
 
 
 def _put_tests_behind_solutions(
@@ -187,10 +207,10 @@ def _put_tests_behind_solutions(
     """A test cell that was moved before its solution goes right behind it."""
     for name in master.points:
         solution = master.solution_of(name)
-        if solution is None or _index(cells, chosen[solution]) < _index(cells, chosen[name]):
+        if solution is None or index_of(cells, chosen[solution]) < index_of(cells, chosen[name]):
             continue
-        del cells[_index(cells, chosen[name])]
-        cells.insert(_index(cells, chosen[solution]) + 1, chosen[name])
+        del cells[index_of(cells, chosen[name])]
+        cells.insert(index_of(cells, chosen[solution]) + 1, chosen[name])
         notes.add(MOVED, name)
 
 
@@ -202,37 +222,17 @@ def _tell_late_answers(
         solution = master.solution_of(test)
         if solution is None:
             continue
-        wanted = _defined(master.cells[solution].source)
+        wanted = defined(master.cells[solution].source)
         later = [
-            c for c in cells[_index(cells, chosen[test]) :] if c.cell_type == "code" and wanted & _defined(c.source)
+            c for c in cells[index_of(cells, chosen[test]) :] if c.cell_type == "code" and wanted & defined(c.source)
         ]
         if later:
             notes.add(LATE, solution)
 
 
-def _defined(source: str) -> set[str]:
-    """Names of the classes and functions a cell defines at its top level, also when it does not parse."""
-    try:
-        body = ast.parse(source).body
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return set(re.findall(r"^(?:class|def)\s+(\w+)", source, flags=re.MULTILINE))
-    return {node.name for node in body if isinstance(node, ast.ClassDef | ast.FunctionDef)}
-
-
-def _same(one: str, other: str) -> bool:
-    """Equal up to white space at line ends and around."""
-    return [line.rstrip() for line in one.strip().splitlines()] == [
-        line.rstrip() for line in other.strip().splitlines()
-    ]
-
-
 def _unlock(cell: NotebookNode) -> None:
     for key in ("deletable", "editable"):
         cell.metadata.pop(key, None)
-
-
-def _index(cells: list[NotebookNode], wanted: NotebookNode) -> int:
-    return next(i for i, cell in enumerate(cells) if cell is wanted)
 
 
 def _fresh_ids(cells: list[NotebookNode]) -> None:

@@ -1,0 +1,34 @@
+"""When a cell is another one again: by its text, or by what it defines. Works on text that is no Python, too."""
+
+from __future__ import annotations
+
+import ast
+import re
+import warnings
+
+from nbformat import NotebookNode
+
+__all__ = ["defined", "index_of", "same"]
+
+
+def defined(source: str) -> set[str]:
+    """Names of the classes and functions a cell defines at its top level, also when it does not parse."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # what Python minds in a student's text is not for the instructor
+            body = ast.parse(source).body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return set(re.findall(r"^(?:class|def)\s+(\w+)", source, flags=re.MULTILINE))
+    return {node.name for node in body if isinstance(node, ast.ClassDef | ast.FunctionDef)}
+
+
+def same(one: str, other: str) -> bool:
+    """Equal up to white space at line ends and around."""
+    return [line.rstrip() for line in one.strip().splitlines()] == [
+        line.rstrip() for line in other.strip().splitlines()
+    ]
+
+
+def index_of(cells: list[NotebookNode], wanted: NotebookNode) -> int:
+    """The place of this very cell, not of an equal one."""
+    return next(i for i, cell in enumerate(cells) if cell is wanted)
