@@ -112,6 +112,8 @@ class Host:
 
     def cell(self, source: str, name: str, seconds: float) -> Iterator[Any]:
         ran = self.notebook.run(source, name, seconds)
+        if torch.get_num_threads() != 1:  # more than a submission may start would end its process
+            torch.set_num_threads(1)
         yield ran.output, None if ran.failure is None else messages.plain_failure(ran.failure)
 
     def open(self, name: str) -> Iterator[Any]:

@@ -217,7 +217,7 @@ class _Writer:
 
 
 def _raw(value: Tensor) -> bytes:
-    own = torch.empty(value.shape, dtype=value.dtype).copy_(value.detach())  # whatever layout the value has
+    own = torch.empty(value.shape, dtype=value.dtype, device="cpu").copy_(value.detach())  # whatever layout the value has
     return ctypes.string_at(own.data_ptr(), own.nbytes)
 
 
@@ -339,7 +339,7 @@ class _Reader:
     def data_of(self, dtype: torch.dtype, elements: int, shape: Sequence[int]) -> Tensor:
         raw = self.take(elements * dtype.itemsize)
         if not elements:
-            return torch.empty(shape, dtype=dtype)
+            return torch.empty(shape, dtype=dtype, device="cpu")  # student code may have set another one
         if dtype == torch.bool and max(raw) > 1:
             raise ProtocolError("a bool that is neither 0 nor 1")
         return torch.frombuffer(bytearray(raw), dtype=dtype).view(shape)
