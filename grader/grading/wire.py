@@ -217,7 +217,8 @@ class _Writer:
 
 
 def _raw(value: Tensor) -> bytes:
-    own = torch.empty(value.shape, dtype=value.dtype, device="cpu").copy_(value.detach())  # whatever layout the value has
+    own = torch.empty(value.shape, dtype=value.dtype, device="cpu")
+    own.copy_(value.detach())  # whatever layout the value has
     return ctypes.string_at(own.data_ptr(), own.nbytes)
 
 
