@@ -6,6 +6,7 @@ Everything is timed in one run on a machine that should have nothing else to do.
 
 from __future__ import annotations
 
+import os
 import tempfile
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from instructor import Plan, growth, side_by_side
 from learner import learner
 from rich.console import Console
 
+BUSY = 0.5  # the load from which on something else is running
 PARTS = ("learner", "class", "growth")
 
 
@@ -27,6 +29,8 @@ PARTS = ("learner", "class", "growth")
 def main(parts: tuple[str, ...], submissions: int, stock: int | None, jobs: int, counts: str) -> None:
     console = Console(width=None if Console().is_terminal else 140)
     console.print(f"torch {torch.__version__}")
+    if (load := os.getloadavg()[0]) > BUSY:
+        console.print(f"[bold]The machine is busy (load {load:.1f}): these times and ratios will not be right.[/bold]")
     chosen = parts or PARTS
     with tempfile.TemporaryDirectory(prefix="bench", ignore_cleanup_errors=True) as place:
         root = Path(place)

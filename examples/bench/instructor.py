@@ -119,7 +119,14 @@ def _compared(plan: Plan, folder: ClassFolder, klass: StockClass | None) -> list
     extrapolated = plan.stock < plan.count
     return [
         f"The scores are identical: {cells} of {cells} in {len(theirs)} submissions.",
-        *([f"nbgrader alone graded {plan.stock}; its time was extrapolated from them."] if extrapolated else []),
+        *(
+            [
+                f"nbgrader alone graded {plan.stock}: its time is theirs times {plan.count / plan.stock:g}, which is too long by "
+                "some starts of the program."
+            ]
+            if extrapolated
+            else []
+        ),
     ]
 
 
