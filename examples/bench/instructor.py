@@ -116,18 +116,11 @@ def _compared(plan: Plan, folder: ClassFolder, klass: StockClass | None) -> list
     ]
     assert not other, "the scores differ:\n" + "\n".join(other)
     cells = sum(map(len, theirs.values()))
-    extrapolated = plan.stock < plan.count
-    return [
-        f"The scores are identical: {cells} of {cells} in {len(theirs)} submissions.",
-        *(
-            [
-                f"nbgrader alone graded {plan.stock}: its time is theirs times {plan.count / plan.stock:g}, which is too long by "
-                "some starts of the program."
-            ]
-            if extrapolated
-            else []
-        ),
-    ]
+    told = [f"The scores are identical: {cells} of {cells} in {len(theirs)} submissions."]
+    if plan.stock < plan.count:
+        times = f"{plan.count / plan.stock:g}"
+        told.append(f"nbgrader alone graded {plan.stock}: its time is theirs times {times}, too long by some starts.")
+    return told
 
 
 def growth(counts: list[int], jobs: int, root: Path, say: Say) -> Table:
