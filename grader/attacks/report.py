@@ -48,8 +48,8 @@ class Result:
 
     @property
     def held(self) -> bool:
-        """Whether no attack gained anything, known limits included."""
-        return self.whole and not self.gained
+        """Whether no attack gained anything but by what is not promised."""
+        return self.whole and not self.broken
 
     def to_dict(self) -> dict[str, Any]:
         """What --json prints."""
@@ -103,7 +103,7 @@ def try_attacks(ids: Iterable[str] = (), *, with_stock: bool = True, say: Say = 
 def report_attacks(
     ids: Iterable[str] = (), *, with_stock: bool, as_json: bool, say: Say = lambda line: None
 ) -> tuple[str, bool]:
-    """The result as text, and whether every attack failed."""
+    """The result as text, and whether every promise was held."""
     result = try_attacks(tuple(ids), with_stock=with_stock, say=say)
     return (json.dumps(result.to_dict(), indent=2) if as_json else as_text(result)), result.held
 
@@ -119,7 +119,7 @@ def as_text(result: Result) -> str:
             attack.route,
             f"{mine.honest:g}",
             "not tried" if alone is None else _cell(alone),
-            _cell(mine) + (" (known limit)" if attack.limit and mine.undeserved else ""),
+            _cell(mine) + (" (not promised)" if attack.limit and mine.undeserved else ""),
         )
     Console(file=out, width=170).print(table)
     return out.getvalue() + "\n".join(_sums(result))
@@ -141,11 +141,14 @@ def _sums(result: Result) -> list[str]:
     gained = sum(bool(tried.undeserved) for tried in result.ours.values())
     other = sum(bool(tried.done) for tried in result.ours.values())
     lines.append(
-        f"grader grade: {gained} gain points ({len(result.limits)} of them known limits, see docs/security.md), "
-        f"{other} do something else; the honest students {'kept' if result.whole else 'LOST'} their points."
+        f"grader grade: {gained - len(result.limits)} gain points, {other} do something else; "
+        f"the honest students {'kept' if result.whole else 'LOST'} their points."
     )
     if result.broken:
         lines.append(f"Not held against: {', '.join(result.broken)}")
     if result.limits:
-        lines.append(f"Known limits: {', '.join(result.limits)}")
+        lines.append(
+            f"Not promised: {', '.join(result.limits)} gained points for a right gradient by forging how it was made "
+            "(docs/security.md)."
+        )
     return lines

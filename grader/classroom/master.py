@@ -105,7 +105,7 @@ def _merged(lesson: str, path: Path, url: str, root: Path) -> Master:
     return Master(lesson, notebook, released)
 
 
-_NO_VERDICT = ("cli.py", "corpus", "exercises", "learning", "lessons", "listing.py", "loading.py", "matrix")
+_NO_VERDICT = ("attacks", "cli.py", "corpus", "exercises", "learning", "lessons", "listing.py", "loading.py", "matrix")
 
 
 def _grading_code(cells: Iterable[NotebookNode]) -> str:

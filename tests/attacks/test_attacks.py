@@ -41,10 +41,11 @@ def test_a_handful_of_attacks_gain_nothing() -> None:
 
 @pytest.mark.slow
 @pytest.mark.timeout(1800)
-def test_no_attack_gains_anything_but_for_the_known_limits() -> None:
+def test_no_attack_gains_anything_but_by_what_is_not_promised() -> None:
     result = try_attacks(with_stock=False)
     assert unfounded(result) == {}
-    assert result.whole
+    assert result.held
+    assert set(result.limits) <= {"forged_facts"}
 
 
 @pytest.mark.slow
@@ -92,12 +93,13 @@ def _files(folder: Path) -> dict[str, str]:
 
 
 def test_what_gains_something_is_told() -> None:
-    chosen = [attacks()["own_grade"], attacks()["engine"]]
+    chosen = [attacks()["own_grade"], attacks()["forged_facts"]]
     gained, nothing = Tried(4.0, 20.0, ("hidden tests read",)), Tried(4.0, 4.0)
-    result = Result(chosen, {"own_grade": gained, "engine": Tried(7.5, 9.0)}, {"own_grade": nothing}, whole=True)
-    assert (result.held, result.broken, result.limits) == (False, ["own_grade"], ["engine"])
-    limit = Result(chosen[1:], {"engine": Tried(7.5, 9.0)}, {}, whole=True)
-    assert (limit.held, limit.broken) == (False, []), "points are points"
+    result = Result(chosen, {"own_grade": gained, "forged_facts": Tried(7.5, 9.0)}, {"own_grade": nothing}, whole=True)
+    assert (result.held, result.broken, result.limits) == (False, ["own_grade"], ["forged_facts"])
+    limit = Result(chosen[1:], {"forged_facts": Tried(7.5, 9.0)}, {}, whole=True)
+    assert (limit.held, limit.broken) == (True, [])
+    assert not Result(chosen[1:], {"forged_facts": Tried(7.5, 9.0, ("secret read",))}, {}, whole=True).held
     assert result.to_dict()["attacks"][0]["ours"]["undeserved"] == 16.0
     text = as_text(result)
     assert "20 (+16); hidden tests read" in " ".join(text.split())

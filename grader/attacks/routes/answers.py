@@ -281,7 +281,6 @@ def derivative(x, g):
         _ENGINE,
         exercise="swish",
         answer=_SWISH,
-        limit=True,
     ),
     Attack(
         "other_thread",
@@ -311,7 +310,6 @@ def derivative(x, g):
 """,
         exercise="swish",
         answer=_SWISH,
-        limit=True,
     ),
     Attack(
         "built_in_backward",
@@ -319,7 +317,6 @@ def derivative(x, g):
         "def derivative(x, g):\n    return torch.ops.aten.silu_backward(g, x.detach())",
         exercise="swish",
         answer=_SWISH,
-        limit=True,
     ),
     Attack(
         "subprocess",
@@ -335,7 +332,6 @@ def derivative(x, g):
 """,
         exercise="swish",
         answer=_SWISH,
-        limit=True,
     ),
     Attack(
         "forged_facts",
@@ -371,6 +367,5 @@ class MaskReLU(Function):
     def backward(ctx, g):
         return g * (KEPT[ctx.key] > 0)
 """,
-        limit=True,
     ),
 )
