@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -39,9 +40,16 @@ class HandedIn:
 
 def find(folder: Path, master: Master, *, limit: float) -> HandedIn:
     """Look for the lesson's notebook in `folder`. `limit` is in megabytes."""
+    try:
+        return _found(folder, master, limit)
+    except OSError as error:
+        return HandedIn(folder, problem=f"the folder cannot be opened: {error.strerror}")
+
+
+def _found(folder: Path, master: Master, limit: float) -> HandedIn:
     if not folder.is_dir():
         return HandedIn()
-    files = [p for p in sorted(folder.rglob("*.ipynb")) if ".ipynb_checkpoints" not in p.parts]
+    files = _notebooks(folder)
     if not files:
         others = sorted(p.name for p in folder.iterdir() if p.name != ARRIVED and not p.name.startswith("."))
         what = f"the folder holds only {', '.join(others[:5])}" if others else "the folder is empty"
@@ -65,6 +73,19 @@ def when(folder: Path) -> tuple[datetime | None, str]:
         return (parse_utc(text) if text else None), ""
     except (OSError, ValueError, OverflowError):
         return None, f"{ARRIVED} holds no time, as in 2026-01-31 12:00:00 UTC, so it counts as handed in in time"
+
+
+def _notebooks(folder: Path) -> list[Path]:
+    """What is named like a notebook in a folder and those in it. OSError where one may not be opened."""
+
+    def refuse(error: OSError) -> None:
+        raise error
+
+    found = []
+    for inside, folders, names in os.walk(folder, onerror=refuse):
+        folders[:] = [name for name in folders if name != ".ipynb_checkpoints"]
+        found += [Path(inside, name) for name in names if name.endswith(".ipynb")]
+    return sorted(found)
 
 
 def _best(files: list[Path], master: Master, limit: float, otherwise: HandedIn | None) -> HandedIn:

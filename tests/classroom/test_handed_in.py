@@ -93,6 +93,23 @@ def test_a_link_is_not_followed(tmp_path: Path, master: Master, sound: str) -> N
     assert "link" in result.problem
 
 
+def test_a_folder_that_may_not_be_opened_is_no_empty_one(
+    tmp_path: Path, master: Master, sound: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Root may open everything, so the refusal is acted here."""
+    (tmp_path / "in").mkdir()
+    found(tmp_path, master, {"in/00_warm_up.ipynb": sound})
+    scan = os.scandir
+
+    def refuse(path: str) -> object:
+        if str(path).endswith("in"):
+            raise PermissionError(13, "Permission denied", path)
+        return scan(path)
+
+    monkeypatch.setattr(os, "scandir", refuse)
+    assert find(tmp_path, master, limit=1).problem == "the folder cannot be opened: Permission denied"
+
+
 def test_nothing_handed_in(tmp_path: Path, master: Master) -> None:
     assert find(tmp_path / "nobody", master, limit=1) == HandedIn()
     assert "folder is empty" in find(tmp_path, master, limit=1).notes[0]
