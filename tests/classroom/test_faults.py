@@ -51,8 +51,7 @@ SEEN = {
     "harness variable clobbers the student's",
     "passed in the live kernel, fails from the file",
 }
-"""Kinds reported to other graders. What concerns no single submission (two runs at once, a regrade, hidden tests in
-the feedback, a gradebook without `alembic`) is tested below and in test_class.py."""
+"""Kinds reported to other graders that a single submission can have. What concerns a whole run has tests elsewhere."""
 
 
 TABLES = {"files": FILES, "cells": CELLS, "code": CODE, "heavy": HEAVY}
