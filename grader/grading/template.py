@@ -42,12 +42,15 @@ MODULES = (
     "torch._functorch.pyfunctorch",
     "torch.fx.experimental.symbolic_shapes",
     "torch._dynamo",
+    "torch._subclasses.schema_check_mode",
+    "torch.profiler._cupti_monitor",
     "numpy.random",
     "matplotlib.pyplot",
+    "matplotlib.backends.backend_agg",
     "grader.learning.plots",
     "grader.grading.host",
 )
-"""Loaded before the first fork. Those of torch are what it would load at the first use."""
+"""Loaded before the first fork. Those of torch, and the backend, are what would load at the first use."""
 
 _NUMBER = struct.Struct(">q")
 _SUBREAPER = 36
