@@ -112,6 +112,7 @@ def from_executed(notebook: NotebookNode, master: Master) -> tuple[Status, str, 
     if doubtful:
         why = next(r.problem for r in results if r.doubtful)
         return Status.LOOK, f"{', '.join(doubtful)} entered as 0: {why}", results
+    trouble += [f"{r.exercise}: {r.problem}" for r in results if "runs" in r.failed and r.problem]
     return Status.GRADED, "; ".join(trouble), results
 
 
@@ -121,7 +122,7 @@ def _result(name: str, cell: NotebookNode, points: float, master: Master) -> Exe
     earned = 0.0 if error else (score(cell.outputs) or 0.0)
     failed = [str(finding.get("check")) for finding in _failed(told)]
     diagnosis = [str(d) for d in _list(told, "diagnosis")]
-    why = _in_words(error) or _unjudged(told) or ("" if diagnosis else _unwritten(told))
+    why = _in_words(error) or _unjudged(told) or ("" if diagnosis else _unwritten(told)) or _not_run(told)
     return ExerciseResult(exercise, earned, points, earned >= points, diagnosis, failed, why)
 
 
@@ -135,6 +136,11 @@ def _unwritten(told: dict[str, Any]) -> str:
     """Says so when the checks met nothing but the stub."""
     messages = [str(finding.get("message")) for finding in _failed(told)]
     return "not written yet" if any("NotImplementedError" in message for message in messages) else ""
+
+
+def _not_run(told: dict[str, Any]) -> str:
+    """Says so when there was nothing to judge, or when it ended or did not end the process that ran it."""
+    return next((str(f.get("message"))[:300] for f in _failed(told) if f.get("check") in ("kind", "runs")), "")
 
 
 def _failed(told: dict[str, Any]) -> list[dict[str, Any]]:
