@@ -23,8 +23,6 @@ STUDENT_SIDE = tuple(
         "errors.py",
         "grading",
         "guard.py",
-        "learning/__init__.py",
-        "learning/plots.py",
         "local.py",
         "subject.py",
         "tracing.py",

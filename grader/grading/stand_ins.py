@@ -1,17 +1,19 @@
 """What a submission's process has in place of this package: names that learners leave in their cells, doing nothing.
 
-A submission is judged in another process; nothing here knows an answer. The figures of the lessons are the real ones.
+A submission is judged in another process; nothing here knows an answer. Figures of the lessons are not drawn, for
+nobody looks at them.
 """
 
 from __future__ import annotations
 
 import sys
 import types
+from collections.abc import Iterator
 from typing import Any
 
-__all__ = ["NotJudgedHere", "hide_package"]
+import numpy as np
 
-_PLOTS = "grader.learning.plots"
+__all__ = ["NotJudgedHere", "hide_package"]
 
 
 class NotJudgedHere:
@@ -42,16 +44,42 @@ def _no_points(*_: Any, **__: Any) -> float:
     return 0.0
 
 
+class _NotDrawn:
+    """A figure, its axes, and whatever is asked of them."""
+
+    def __getattr__(self, name: str) -> _NotDrawn:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return self
+
+    def __call__(self, *_: Any, **__: Any) -> _NotDrawn:
+        return self
+
+    def __getitem__(self, _: Any) -> _NotDrawn:
+        return self
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(())
+
+    def __repr__(self) -> str:
+        return "(figures are not drawn while grading)"
+
+
+def _figure(columns: int = 1, rows: int = 1, **_: Any) -> tuple[_NotDrawn, Any]:
+    """In the place of `plots.figure`: axes in the same arrangement."""
+    axes = np.full((rows, columns), _NotDrawn(), dtype=object)
+    return _NotDrawn(), axes.squeeze()[()]
+
+
 def hide_package() -> None:
     """Replace `grader` in this process. Modules that were imported before go on working for those who hold them."""
-    plots = sys.modules.get(_PLOTS)
     for name in [n for n in sys.modules if n.split(".")[0] == "grader"]:
         del sys.modules[name]
     package = _module("grader", check=_nothing, hint=_nothing, explain=_nothing, progress=_nothing)
     package.hidden = _module("grader.hidden", grade=_no_points)  # type: ignore[attr-defined]
     package.learning = _module("grader.learning")  # type: ignore[attr-defined]
-    if plots is not None:
-        sys.modules[_PLOTS] = package.learning.plots = plots
+    drawing = {"figure": _figure, "heat": _nothing, "chain": _nothing, "TEXT": "grey"}
+    package.learning.plots = _module("grader.learning.plots", COLORS=("grey",) * 6, **drawing)
 
 
 def _module(name: str, **names: Any) -> types.ModuleType:

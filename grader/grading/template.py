@@ -47,7 +47,6 @@ MODULES = (
     "numpy.random",
     "matplotlib.pyplot",
     "matplotlib.backends.backend_agg",
-    "grader.learning.plots",
     "grader.grading.host",
 )
 """Loaded before the first fork. Those of torch, and the backend, are what would load at the first use."""

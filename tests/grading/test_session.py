@@ -51,6 +51,25 @@ def test_the_secret_is_not_in_the_process(submission: Start, monkeypatch: pytest
     assert cell.failure.type == "ModuleNotFoundError"
 
 
+def test_figures_of_the_lessons_are_not_drawn_and_code_that_draws_goes_on(submission: Start) -> None:
+    one = submission("from grader.learning.plots import COLORS, TEXT, chain, figure, heat")
+    ran = one.run(
+        "fig, ax = figure(width=7)\n"
+        "bars = ax.barh(['a'], [1], color=COLORS[0])\n"
+        "for label in ax.get_yticklabels(): label.set_color(TEXT)\n"
+        "fig, (left, right) = figure(columns=2)\n"
+        "left.spines[:].set_visible(False); heat(right, [[1.0]])\n"
+        "fig, axes = figure(2, 3)\n"
+        "for ax in axes.flat: ax.plot([1])\n"
+        "print(axes.shape)\n"
+        "import matplotlib.pyplot as plt\n"
+        "own, ax = plt.subplots(); ax.plot([1, 2]); plt.show()\n"
+        "fig"
+    )
+    assert ran.failure is None, ran.failure
+    assert ran.output == "(3, 2)\n(figures are not drawn while grading)\n"
+
+
 def test_what_a_cell_shows_and_how_it_fails(submission: Start) -> None:
     one = submission()
     assert one.run("print('hello')\n1 + 1").output == "hello\n2\n"
