@@ -139,6 +139,17 @@ def grade(folder: Path, **options: Any) -> None:
 
     Students' code runs in a sandbox (see grader doctor). A run that was stopped or killed goes on where it was.
     """
+    from grader.grading.pool import pool
+
+    if options["scheduler"] is None and (folder / "nbgrader_config.py").is_file():
+        # What grades is loaded in the background while the rest of this program is.
+        with pool(options["jobs"], unsafe=options["unsafe"]) as ready:
+            _grade(folder, pool=ready, **options)
+    else:
+        _grade(folder, **options)
+
+
+def _grade(folder: Path, **options: Any) -> None:
     from grader.classroom.commands import grade as run
 
     run(folder, **options)

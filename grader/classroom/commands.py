@@ -19,6 +19,7 @@ from grader.classroom.settings import find_alembic, load_config
 from grader.classroom.summary import ClassSummary, summarise
 from grader.classroom.table import print_changes, print_summary
 from grader.errors import GraderError
+from grader.grading.pool import Pool
 
 __all__ = ["create", "grade", "report"]
 
@@ -48,6 +49,7 @@ def grade(
     dry_run: bool,
     yes: bool,
     as_json: bool,
+    pool: Pool | None = None,
 ) -> None:
     """Grade, with what goes on shown on stderr, and print the result."""
     stderr = Console(stderr=True)
@@ -63,6 +65,7 @@ def grade(
             dry_run=dry_run,
             agree=lambda changes: _agreed(changes, stderr, yes=yes),
             watcher=shown,
+            pool=pool,
         )
     except KeyboardInterrupt:
         raise GraderError(

@@ -13,7 +13,7 @@ import json
 import os
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
 from dataclasses import replace
 
 from nbformat import NotebookNode
@@ -33,7 +33,8 @@ from grader.classroom.summary import ClassSummary, summarise
 from grader.classroom.verdicts import Verdicts
 from grader.errors import GraderError
 from grader.grading.engine import Engine, local
-from grader.grading.sandbox import choose_level
+from grader.grading.pool import Pool
+from grader.grading.pool import pool as new_pool
 from grader.grading.work import Graded, Work
 from grader.grading.worker import Failed
 
@@ -66,6 +67,7 @@ def grade_class(
     dry_run: bool = False,
     agree: Callable[[list[ScoreChange]], bool] = lambda changes: True,
     watcher: Watcher | None = None,
+    pool: Pool | None = None,
 ) -> ClassSummary:
     """Grade what is new in the class folder `path`, write gradebook and feedback, and return the summary.
 
@@ -76,6 +78,7 @@ def grade_class(
     scheduler   address of a Dask scheduler whose workers do the grading
     dry_run     grade, but enter nothing
     agree       asked before scores change that stand in the gradebook for the same submission
+    pool        processes that were started before, in place of `jobs` and `unsafe`
 
     Raises GraderError when the folder is no class, nothing can be graded in it, or there is no sandbox; bad
     submissions raise nothing.
@@ -84,15 +87,25 @@ def grade_class(
     find_alembic()
     folder = ClassFolder.open(path)
     config = load_config(folder)
-    with folder.locked(), _engine(jobs, unsafe, scheduler) as (engine, where):
+    with folder.locked(), ExitStack() as stack:
+        if scheduler is not None:
+            engine = stack.enter_context(_cluster(scheduler, unsafe=unsafe))
+        else:
+            engine = local(pool or stack.enter_context(new_pool(jobs, unsafe=unsafe)))
         masters = {name: load_master(folder, name) for name in _lessons(folder, lesson)}
         with Writer(folder, config) as writer, _nothing_lost(folder):
             run = _Run(folder, config, masters, engine, writer, watcher or Watcher(), force=force, dry_run=dry_run)
-            run.everything(where)
+            run.everything()
             if run.changes and not dry_run and agree(run.changes):
                 run.enter_held()
         summary = summarise(folder, config, seconds=time.monotonic() - start, lesson=lesson)
-        return replace(summary, grading=where, changes=run.changes)
+        return replace(summary, grading=engine.describe, changes=run.changes)
+
+
+def _cluster(scheduler: str, *, unsafe: bool) -> AbstractContextManager[Engine]:
+    from grader.grading.cluster import cluster  # Dask need not be installed
+
+    return cluster(scheduler, unsafe=unsafe)
 
 
 def _lessons(folder: ClassFolder, only: str | None) -> list[str]:
@@ -102,24 +115,6 @@ def _lessons(folder: ClassFolder, only: str | None) -> list[str]:
     if not known:
         raise GraderError(f"{folder.root} has no released lesson. Release the lessons: grader new-class {folder.root}")
     return [only] if only else known
-
-
-@contextmanager
-def _engine(jobs: int | None, unsafe: bool, scheduler: str | None) -> Iterator[tuple[Engine, str]]:
-    """Where submissions are graded, and a line that says so."""
-    if scheduler is not None:
-        from grader.grading.cluster import cluster
-
-        engine = cluster(scheduler, unsafe=unsafe)
-        where = engine.describe
-    else:
-        level = choose_level(unsafe)
-        engine = local(level, jobs)
-        where = f"{engine.describe}, sandbox: {level.describe()}"
-    try:
-        yield engine, where
-    finally:
-        engine.stop()
 
 
 @contextmanager
@@ -166,12 +161,12 @@ class _Run:
         told = [master.version(self.folder.secret()), self.runner.limits()]
         return hashlib.sha256(json.dumps(told).encode()).hexdigest()[:16]
 
-    def everything(self, where: str) -> None:
+    def everything(self) -> None:
         students = self.folder.students()
         if not self.dry_run:
             self.writer.enrol(students)
         pairs = [(student, lesson) for student in students for lesson in self.masters]
-        self.watcher.begin(where, len(pairs))
+        self.watcher.begin(self.engine.describe, len(pairs))
         with closing(self.engine.run(self._works(pairs))) as going:
             for found in going:
                 for work, graded in found:

@@ -6,7 +6,9 @@ and each worker shuts student code in with what its own machine has. Dask gives 
 
 from __future__ import annotations
 
+import contextlib
 import logging
+from collections.abc import Iterator
 from concurrent.futures import CancelledError, Executor
 from functools import partial
 from typing import Any
@@ -21,7 +23,8 @@ _BATCH = 4
 _SECONDS = 20
 
 
-def cluster(address: str, *, unsafe: bool = False) -> Engine:
+@contextlib.contextmanager
+def cluster(address: str, *, unsafe: bool = False) -> Iterator[Engine]:
     """The workers of the scheduler at `address`, such as tcp://10.0.0.5:8786.
 
     unsafe: workers without a sandbox grade too.
@@ -32,17 +35,19 @@ def cluster(address: str, *, unsafe: bool = False) -> Engine:
     except ImportError:
         raise GraderError("--scheduler needs Dask, which is not installed. Run: pip install '.[cluster]'") from None
     connection = _Connection(address)
-    workers = connection.workers()
-    return Engine(
-        describe=f"{workers} worker{'s' * (workers > 1)} of the Dask cluster at {address}, each in its own sandbox",
-        open=connection.open,
-        close=lambda executor: executor.shutdown(wait=False),
-        stop=connection.stop,
-        workers=workers,
-        batch=_BATCH,
-        grade=partial(grade_batch, sandbox=Sandbox(unsafe=unsafe)),
-        lost=(KilledWorker, CancelledError),
-    )
+    try:
+        workers = connection.workers()
+        yield Engine(
+            describe=f"{workers} worker{'s' * (workers > 1)} of the Dask cluster at {address}, each in its own sandbox",
+            open=connection.open,
+            close=lambda executor: executor.shutdown(wait=False),
+            workers=workers,
+            batch=_BATCH,
+            grade=partial(grade_batch, sandbox=Sandbox(unsafe=unsafe)),
+            lost=(KilledWorker, CancelledError),
+        )
+    finally:
+        connection.client.close()
 
 
 class _Connection:
@@ -56,7 +61,6 @@ class _Connection:
         """How many threads all workers have together."""
         found = sum(self.client.nthreads().values())
         if not found:
-            self.client.close()
             command = f"dask worker {self.address} --nthreads 1"
             raise GraderError(f"the scheduler at {self.address} has no workers. Start some: {command}")
         return int(found)
@@ -66,9 +70,6 @@ class _Connection:
             self.client = self._connected()
         executor: Executor = self.client.get_executor(pure=False)
         return executor
-
-    def stop(self) -> None:
-        self.client.close()
 
     def _connected(self) -> Any:
         from distributed import Client

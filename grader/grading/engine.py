@@ -9,8 +9,6 @@ at that moment one by one, so that one that ends its worker every time is found 
 
 from __future__ import annotations
 
-import multiprocessing
-import os
 from collections import Counter, deque
 from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import (
@@ -19,20 +17,17 @@ from concurrent.futures import (
     CancelledError,
     Executor,
     Future,
-    ProcessPoolExecutor,
     wait,
 )
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
-from multiprocessing.forkserver import ensure_running
 
-from grader.grading.level import Level
-from grader.grading.program import SharedWarm
+from grader.grading.pool import Pool
 from grader.grading.work import Graded, Work
-from grader.grading.worker import Failed, Sandbox, grade_batch, start_in_pool
+from grader.grading.worker import Failed, Sandbox, grade_batch
 
-__all__ = ["Engine", "cores", "describe", "local"]
+__all__ = ["Engine", "local"]
 
 _ATTEMPTS = 3
 _AHEAD = 2  # batches a worker has waiting
@@ -48,7 +43,6 @@ class Engine:
     describe   in a few words, for the head of a run
     open       makes an executor; called again when one is broken
     close      ends it at once
-    stop       ends the rest, when all is done
     workers    how many submissions are graded at a time
     batch      how many travel together
     grade      what a worker does with a batch
@@ -58,7 +52,6 @@ class Engine:
     describe: str
     open: Callable[[], Executor]
     close: Callable[[Executor], None]
-    stop: Callable[[], None]
     workers: int
     batch: int
     grade: Callable[[Batch], list[Graded | Failed]]
@@ -142,59 +135,14 @@ class _Run:
         self.executor = self.engine.open()
 
 
-def cores() -> int:
-    """How many processors this process may use."""
-    usable = getattr(os, "sched_getaffinity", None)
-    return len(usable(0)) if usable else os.cpu_count() or 1
-
-
-def local(level: Level, jobs: int | None = None) -> Engine:
-    """`jobs` processes on this machine, one for each core unless said. What they need is loaded from here on."""
-    workers = jobs or cores()
-    pools = _Pools(level, workers)
+def local(pool: Pool) -> Engine:
+    """The processes of a pool on this machine."""
+    sandbox = Sandbox(pool.level, unsafe=pool.level.name == "none", shared=pool.warm)
     return Engine(
-        describe=describe(workers),
-        open=pools.open,
-        close=pools.close,
-        stop=pools.stop,
-        workers=workers,
+        describe=f"{pool.workers} process{'es' * (pool.workers > 1)} on this machine, sandbox: {pool.level.describe()}",
+        open=pool.open,
+        close=pool.close,
+        workers=pool.workers,
         batch=1,
-        grade=pools.grade,
+        grade=partial(grade_batch, sandbox=sandbox),
     )
-
-
-def describe(workers: int) -> str:
-    return f"{workers} process{'es' * (workers > 1)} on this machine"
-
-
-class _Pools:
-    """Pools of processes that are forked from one which has loaded all, and share one warm process for submissions."""
-
-    def __init__(self, level: Level, workers: int) -> None:
-        self.level, self.workers = level, workers
-        forks = hasattr(os, "fork")
-        self.shared = SharedWarm(level) if forks else None
-        self.context = multiprocessing.get_context("forkserver" if forks else "spawn")
-        self.context.set_forkserver_preload(["grader.grading.preload"])
-        if forks:
-            ensure_running()
-
-    @property
-    def grade(self) -> Callable[[Batch], list[Graded | Failed]]:
-        address = self.shared.address if self.shared else ""
-        return partial(grade_batch, sandbox=Sandbox(self.level, unsafe=self.level.name == "none", shared=address))
-
-    def open(self) -> Executor:
-        return ProcessPoolExecutor(self.workers, mp_context=self.context, initializer=start_in_pool)
-
-    def close(self, pool: Executor) -> None:
-        """End a pool without waiting for what its processes are at."""
-        assert isinstance(pool, ProcessPoolExecutor)
-        processes = list((getattr(pool, "_processes", None) or {}).values())
-        pool.shutdown(wait=False, cancel_futures=True)
-        for process in processes:
-            process.terminate()
-
-    def stop(self) -> None:
-        if self.shared is not None:
-            self.shared.close()

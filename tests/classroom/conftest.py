@@ -7,6 +7,7 @@ import json
 import shutil
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from types import ModuleType
@@ -19,8 +20,9 @@ from nbformat import NotebookNode
 from grader.classroom.create import new_class
 from grader.classroom.folder import ClassFolder
 from grader.classroom.master import Master, load_master
-from grader.grading.engine import Engine, cores, describe
+from grader.grading.engine import Engine, local
 from grader.grading.level import Level
+from grader.grading.pool import Pool
 from grader.grading.worker import Sandbox, grade_batch
 
 
@@ -65,18 +67,22 @@ def one_worker(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) 
     if "pool" in request.keywords:
         return
 
-    def here(level: Level, jobs: int | None = None) -> Engine:
-        return Engine(
-            describe=describe(jobs or cores()),
+    def here(pool: Pool) -> Engine:
+        return replace(
+            local(pool),
             open=partial(ThreadPoolExecutor, 1),
             close=lambda executor: executor.shutdown(cancel_futures=True),
-            stop=lambda: None,
             workers=1,
-            batch=1,
-            grade=partial(grade_batch, sandbox=Sandbox(level)),
+            grade=partial(grade_batch, sandbox=Sandbox(pool.level)),
         )
 
+    def idle(self: Pool, level: Level, workers: int) -> None:
+        self.level, self.workers = level, workers
+
     monkeypatch.setattr("grader.classroom.run.local", here)
+    monkeypatch.setattr(Pool, "__init__", idle)
+    monkeypatch.setattr(Pool, "warm", "")
+    monkeypatch.setattr(Pool, "stop", lambda self: None)
 
 
 ANSWERS = {

@@ -13,6 +13,7 @@ import pytest
 
 from grader.grading.engine import Engine, local
 from grader.grading.level import Level
+from grader.grading.pool import Pool
 from grader.grading.work import CodeCell, Graded, Work
 
 ENDS_ITS_WORKER = "import os, signal\nos.kill(os.getpid(), signal.SIGKILL)"
@@ -24,9 +25,9 @@ def work(number: int, test: str = "x") -> Work:
 
 @pytest.fixture
 def engine() -> Iterator[Engine]:
-    made = local(Level("none"), jobs=2)
-    yield made
-    made.stop()
+    pool = Pool(Level("none"), 2)
+    yield local(pool)
+    pool.stop()
 
 
 def run(engine: Engine, works: list[Work]) -> dict[str, str]:
