@@ -150,6 +150,8 @@ def grade(folder: Path, **options: Any) -> None:
 
 
 def _grade(folder: Path, **options: Any) -> None:
+    # jsonschema, which nbformat brings, would compile a grammar of addresses for most of a second; no notebook has any.
+    sys.modules.setdefault("rfc3987_syntax", None)  # type: ignore[arg-type]
     from grader.classroom.commands import grade as run
 
     run(folder, **options)

@@ -171,6 +171,13 @@ class Exercise:
 
         return (*self.written_misconceptions, *derived_misconceptions(self))
 
+    def sentence(self, misconception: str) -> str:
+        """What a misconception says to its author, by its id; "" for one that the exercise does not have."""
+        from grader.transforms import TRANSFORMS
+
+        sentences = {m.id: m.sentence for m in TRANSFORMS} | {m.id: m.sentence for m in self.written_misconceptions}
+        return sentences.get(misconception, "")
+
 
 def source_as(symbol: str, thing: Any) -> str:
     """The source of a decorated class or function, without its decorator, defined under `symbol`."""

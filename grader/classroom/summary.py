@@ -186,7 +186,7 @@ def _sentence(exercise: str, id: str) -> str:
     from grader.exercises import catalogue
 
     found = catalogue().get(exercise)
-    return next((m.sentence for m in found.misconceptions if m.id == id), "") if found else ""
+    return found.sentence(id) if found else ""
 
 
 def _paths(folder: ClassFolder) -> dict[str, str]:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import socket
 import time
-from collections.abc import Iterator
 from enum import IntEnum
 from typing import NamedTuple
 
@@ -59,8 +57,11 @@ class Channel:
         """Write frames; `deadline` is a time.monotonic(), None waits for ever."""
         left = memoryview(b"".join(frame(*one) for one in frames))
         while left:
-            with self._by(deadline):
+            self._wait_at_most(deadline)
+            try:
                 left = left[self.socket.send(left) :]
+            except OSError as error:
+                raise _named(error) from None
 
     def receive(self, deadline: float | None = None) -> Frame:
         """Read one frame."""
@@ -68,34 +69,36 @@ class Channel:
         return Frame(kind, sequence, self._exactly(length, deadline))
 
     def _exactly(self, count: int, deadline: float | None) -> bytes:
-        while len(self._came) < count:
-            with self._by(deadline):
-                piece = self.socket.recv(max(_CHUNK, min(count - len(self._came), _MOST)))
+        came = self._came
+        while len(came) < count:
+            self._wait_at_most(deadline)  # each time: a trickle of bytes is no progress
+            try:
+                piece = self.socket.recv(max(_CHUNK, min(count - len(came), _MOST)))
+            except OSError as error:
+                raise _named(error) from None
             if not piece:
-                if self._came:
+                if came:
                     raise ProtocolError("the connection ended in the middle of a frame")
                 raise Closed("the connection ended")
-            self._came += piece
-            if deadline is not None and time.monotonic() > deadline:  # a trickle of bytes is no progress
-                raise TimedOut
-        data = bytes(self._came[:count])
-        del self._came[:count]
+            came += piece
+        data = bytes(came[:count])
+        del came[:count]
         return data
 
-    @contextlib.contextmanager
-    def _by(self, deadline: float | None) -> Iterator[None]:
-        """Wait in the block until the deadline at most."""
-        left = None if deadline is None else deadline - time.monotonic()
-        if left is not None and left <= 0:
+    def _wait_at_most(self, deadline: float | None) -> None:
+        if deadline is None:
+            if self.socket.gettimeout() is not None:
+                self.socket.settimeout(None)
+            return
+        left = deadline - time.monotonic()
+        if left <= 0:
             raise TimedOut
-        try:
-            self.socket.settimeout(left)
-            yield
-        except TimeoutError:
-            raise TimedOut from None
-        except OSError as error:
-            raise Closed(str(error)) from None
+        self.socket.settimeout(left)
 
     def close(self) -> None:
         self.socket.close()
 
+
+
+def _named(error: OSError) -> Exception:
+    return TimedOut() if isinstance(error, TimeoutError) else Closed(str(error))
