@@ -50,7 +50,7 @@ def side_by_side(plan: Plan, root: Path, say: Say) -> tuple[Table, list[str]]:
     folder = make_class(root / "ours", plan.count)
     say("warming the file cache ...")
     _ours(make_class(root / "first", 2), plan.jobs)
-    alone, klass = _alone(plan, folder, root, say) if plan.stock else (None, None)
+    alone, klass = _alone(plan, folder, root, say) if plan.stock else ({}, None)
     say(f"grader grade --jobs {plan.jobs}: {plan.count} submissions ...")
     mine = _ours(folder, plan.jobs)
     say("the limit, in one process and in two ...")
@@ -58,9 +58,9 @@ def side_by_side(plan: Plan, root: Path, say: Say) -> tuple[Table, list[str]]:
 
     columns = ("", "seconds", "each [s]", "grader grade is", "peak memory", "largest process")
     table = Table(*columns, title=f"{plan.count} submissions of {LESSON}")
-    if alone is not None:
-        table.add_row("nbgrader alone", *_row(alone, plan.count, f"{alone.seconds / mine.seconds:.1f} × as fast"))
-    table.add_row(f"grader grade --jobs {plan.jobs}", *_row(mine, plan.count, ""))
+    for command, timed in alone.items():
+        table.add_row(command, *_row(timed, plan.count, f"{timed.seconds / mine.seconds:.1f} × as fast"))
+    table.add_row(f"grader grade --jobs {plan.jobs} (both in one)", *_row(mine, plan.count, ""))
     for processes, taken in limits.items():
         words = f"the limit in {processes} process{'es' * (processes > 1)}"
         table.add_row(words, *_row(Timed(taken), plan.count, f"{mine.seconds / taken:.2f} × as long"))
@@ -87,8 +87,8 @@ def _ours(folder: ClassFolder, jobs: int) -> Timed:
     return Timed(seconds, memory)
 
 
-def _alone(plan: Plan, folder: ClassFolder, root: Path, say: Say) -> tuple[Timed, StockClass]:
-    """nbgrader's own command over the same submissions with the same seeds, one after another as it does."""
+def _alone(plan: Plan, folder: ClassFolder, root: Path, say: Say) -> tuple[dict[str, Timed], StockClass]:
+    """nbgrader's own commands over the same submissions with the same seeds, one after another as they do."""
     klass = StockClass.make(root / "stock", lessons())
     students = folder.students()
     shutil.copytree(folder.submitted(students[0], LESSON), klass.submitted("student_first", LESSON))
@@ -99,7 +99,10 @@ def _alone(plan: Plan, folder: ClassFolder, root: Path, say: Say) -> tuple[Timed
     say(f"nbgrader autograde: {plan.stock} submissions, one after another ...")
     with Memory() as memory:
         ran = klass.autograde(LESSON, secret=folder.secret())
-    return Timed(ran.seconds * plan.count / plan.stock, memory), klass
+    pages = klass.nbgrader("generate_feedback", LESSON, seconds=3600.0)
+    share = plan.count / plan.stock
+    both = Timed((ran.seconds + pages.seconds) * share, memory)
+    return {"nbgrader autograde": Timed(ran.seconds * share, memory), "... and generate_feedback": both}, klass
 
 
 def _compared(plan: Plan, folder: ClassFolder, klass: StockClass | None) -> list[str]:

@@ -9,7 +9,7 @@ from types import TracebackType
 
 __all__ = ["Memory", "megabytes"]
 
-EVERY = 0.5  # seconds
+EVERY = 2.0  # seconds; looking costs time, and more where there are more processes
 
 
 class Memory:
