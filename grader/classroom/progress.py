@@ -6,10 +6,22 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from grader.classroom.outcome import Outcome, Status
-from grader.classroom.run import Watcher
 from grader.classroom.table import progress_line
 
-__all__ = ["Bar", "Lines", "watcher"]
+__all__ = ["Bar", "Lines", "Watcher", "watcher"]
+
+
+class Watcher:
+    """Hears how a run goes on. This one is silent."""
+
+    def begin(self, where: str, total: int) -> None:
+        """The run starts: on what, in what sandbox, and how many submissions it will look at."""
+
+    def done(self, outcome: Outcome | None) -> None:
+        """A submission was graded; None: there was nothing to do for it."""
+
+    def end(self) -> None:
+        """All were looked at."""
 
 
 def watcher(console: Console) -> Watcher:

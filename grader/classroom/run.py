@@ -28,6 +28,7 @@ from grader.classroom.job import Job, prepare, stamp
 from grader.classroom.master import Master, load_master
 from grader.classroom.outcome import Outcome, Status, from_executed
 from grader.classroom.page import refusal_page
+from grader.classroom.progress import Watcher
 from grader.classroom.settings import find_alembic, load_config, setting
 from grader.classroom.summary import ClassSummary, summarise
 from grader.classroom.verdicts import Verdicts
@@ -38,22 +39,9 @@ from grader.grading.pool import pool as new_pool
 from grader.grading.work import Graded, Work
 from grader.grading.worker import Failed
 
-__all__ = ["Watcher", "grade_class"]
+__all__ = ["grade_class"]
 
 _TOGETHER = 16  # submissions entered in one transaction
-
-
-class Watcher:
-    """Hears how a run goes on. This one is silent."""
-
-    def begin(self, where: str, total: int) -> None:
-        """The run starts: on what, in what sandbox, and how many submissions it will look at."""
-
-    def done(self, outcome: Outcome | None) -> None:
-        """A submission was graded; None: there was nothing to do for it."""
-
-    def end(self) -> None:
-        """All were looked at."""
 
 
 def grade_class(

@@ -17,7 +17,8 @@ from click.testing import CliRunner
 
 from grader.classroom.folder import ClassFolder
 from grader.classroom.outcome import Outcome
-from grader.classroom.run import Watcher, grade_class
+from grader.classroom.progress import Watcher
+from grader.classroom.run import grade_class
 from grader.cli import main
 from grader.errors import GraderError
 
