@@ -9,7 +9,7 @@ from functools import lru_cache
 from grader.errors import GraderError
 from grader.exercise import Exercise, by_id
 
-__all__ = ["catalogue", "get"]
+__all__ = ["LESSON_MODULES", "catalogue", "get"]
 
 LESSON_MODULES = ("start_here", "contract", "relu", "straight_through", "gradcheck")
 

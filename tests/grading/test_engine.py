@@ -6,6 +6,7 @@ import itertools
 import os
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -66,6 +67,17 @@ def test_work_is_taken_as_workers_become_free(engine: Engine) -> None:
         next(going)
     going.close()
     assert len(taken) < 30
+
+
+def test_a_long_path_of_temporary_files_is_no_obstacle(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    place = tmp_path / ("long" * 30)
+    place.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(place))
+    pool = Pool(Level("none"), 1)
+    try:
+        assert run(local(pool), [work(1)]) == {"k1": "1.0"}
+    finally:
+        pool.stop()
 
 
 SIMULATED = """

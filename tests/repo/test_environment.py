@@ -119,7 +119,8 @@ def test_what_is_imported_is_a_declared_dependency(folder: str, allowed: set[str
     distributions = packages_distributions()
     stray: dict[str, str] = {}
     for path in sorted((ROOT / folder).rglob("*.py")):
-        for name in imported(path) - set(sys.stdlib_module_names) - {"grader", "__future__"}:
+        beside = {other.stem for other in path.parent.glob("*.py")}  # of a program that is a folder
+        for name in imported(path) - set(sys.stdlib_module_names) - beside - {"grader", "__future__"}:
             if not {str(canonicalize_name(d)) for d in distributions.get(name, [])} & allowed:
                 stray[str(path.relative_to(ROOT))] = name
     assert not stray, f"imported but not in pyproject.toml: {stray}"
