@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 import secrets
 from functools import lru_cache
+from html import unescape
 from html.parser import HTMLParser
 from typing import Any
 
@@ -106,12 +107,66 @@ def draws_as_usual(exporter: type, config: Any) -> bool:
 
 def _printed(html: str) -> str | None:
     """How a piece is printed in a finished page; None when it has to go through the page itself."""
-    if SPECIAL.search(html) or not _nested(html):
+    if SPECIAL.search(html):
         return None
+    plain = _plainly_printed(html)
+    if plain is not None or not _nested(html):
+        return plain
     soup = BeautifulSoup(html, features="html.parser")
     for image in soup.select("img:not([alt])"):
         image.attrs["alt"] = "No description has been provided for this image"
     return str(soup)
+
+
+NAMES = "class|href|id|name|style|tabindex|data-[a-z-]+"
+TOKEN = re.compile(rf"""<(/?)([a-z][a-z0-9]*)((?: +(?:{NAMES})="[^"&<>]*")*) *>|([^<>]+)""")
+ATTRIBUTE = re.compile('([a-z-]+)="([^"]*)"')
+ENTITY = re.compile("&(amp|lt|gt|quot|nbsp|#39|#1[6-9][0-9]|#[2-9][0-9]{2}|#[1-9][0-9]{3,4});")
+ODD = re.compile(f"(?!{ENTITY.pattern})&")
+SPACES = "\n\t\x0c\r "
+
+
+def _plainly_printed(html: str) -> str | None:
+    """The same for plain HTML, which most code cells are, without BeautifulSoup; None for any other.
+
+    It prints attributes sorted and no other quotes than it must, and of white space between tags one character.
+    """
+    printed: list[str] = []
+    stack: list[str] = []
+    end = 0
+    for token in TOKEN.finditer(html):
+        closing, tag, attributes, text = token.groups()
+        if token.start() != end or (text and not stack):
+            return None
+        end = token.end()
+        if text:
+            if ODD.search(text):
+                return None
+            printed.append(_text(text, stack))
+        elif VOID.fullmatch(tag) or (closing and (attributes or not stack or stack.pop() != tag)):
+            return None
+        elif closing:
+            printed.append(f"</{tag}>")
+        else:
+            stack.append(tag)
+            printed.append(f"<{tag}{_attributes(attributes)}>" if attributes else f"<{tag}>")
+    return None if stack or end != len(html) else "".join(printed)
+
+
+def _text(text: str, inside: list[str]) -> str:
+    if not text.strip(SPACES) and "pre" not in inside:
+        return "\n" if "\n" in text else " "
+    return ENTITY.sub(_entity, text)
+
+
+def _entity(found: re.Match[str]) -> str:
+    """BeautifulSoup writes only & < and > as entities."""
+    return found[0] if found[1] in ("amp", "lt", "gt") else unescape(found[0])
+
+
+def _attributes(text: str) -> str:
+    found = {name: " ".join(value.split()) if name == "class" else value for name, value in ATTRIBUTE.findall(text)}
+    return "".join(f' {name}="{value}"' for name, value in sorted(found.items()))
 
 
 class _Nesting(HTMLParser):

@@ -8,6 +8,9 @@ from typing import Any
 
 import nbformat
 import pytest
+from bs4 import BeautifulSoup
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from nbconvert.exporters import HTMLExporter, TemplateExporter
 from nbconvert.preprocessors import CSSHTMLHeaderPreprocessor
 from nbformat import NotebookNode
@@ -16,6 +19,7 @@ from nbgrader.converters import GenerateFeedback
 from nbgrader.coursedir import CourseDirectory
 from traitlets.config import Config
 
+from grader.classroom import quick_html
 from grader.classroom.quick_html import QuickHTML, draws_as_usual
 
 LESSONS = sorted((Path(__file__).parents[2] / "notebooks").glob("*.ipynb"))
@@ -100,3 +104,34 @@ def test_other_templates_are_left_to_nbconvert() -> None:
     assert not draws_as_usual(TemplateExporter, Config())
     assert not draws_as_usual(HTMLExporter, Config({"HTMLExporter": {"template_name": "lab"}}))
     assert not draws_as_usual(HTMLExporter, Config({"TemplateExporter": {"filters": {"x": "y"}}}))
+
+
+texts = st.text(alphabet="ab <>&\"'\n\t#;1é", max_size=12)
+ENTITIES = ("&amp;", "&lt;", "&quot;", "&#39;", "&nbsp;", "&#183;", "&#9733;", "&#150;", "&x;")
+words = st.sampled_from((*ENTITIES, "\n  ", " ", "x", ">"))
+values = st.one_of(st.sampled_from(["", "a", " a  b ", "x:1", "a&amp;b"]), texts.filter(lambda t: '"' not in t))
+
+
+@st.composite
+def pieces(draw: st.DrawFn, depth: int = 3) -> str:
+    """HTML much like a cell's, and some that is not well formed."""
+    tag = draw(st.sampled_from(["div", "span", "pre", "a", "p", "br", "code"]))
+    names = draw(st.lists(st.sampled_from(["class", "id", "href", "rel", "style", "data-x"]), max_size=3))
+    attributes = "".join(f' {name}="{draw(values)}"' for name in names)
+    parts = draw(st.lists(st.one_of(words, texts, *([pieces(depth - 1)] if depth else [])), max_size=4))
+    return f"<{tag}{attributes}>{''.join(parts)}</{draw(st.sampled_from([tag, tag, tag, 'div']))}>"
+
+
+@given(pieces())
+@settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+def test_what_is_printed_without_a_parser_is_what_the_parser_prints(html: str) -> None:
+    printed = quick_html._plainly_printed(html)
+    if printed is not None:
+        assert printed == str(BeautifulSoup(html, features="html.parser"))
+
+
+def test_cells_are_printed_without_a_parser() -> None:
+    """Else it would be of no use."""
+    code = '<span class="k">x</span> &lt; &quot;y&quot;\n  '
+    cell = f'<div id="cell-1" class="cell  code_cell">\n <pre>{code}</pre>\n</div>'
+    assert quick_html._plainly_printed(cell) == str(BeautifulSoup(cell, features="html.parser"))
