@@ -9,6 +9,7 @@ import contextlib
 import os
 import random
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -136,3 +137,19 @@ def test_a_killed_run_run_again_is_as_one_undisturbed(
     if seed % 5 == 0:
         assert finished(start_run(folder)) == 0
         assert dump(folder) == expected, "a run with nothing to do changes nothing"
+
+
+def test_ctrl_c_is_said_and_leaves_nothing_running(prepared: ClassFolder, tmp_path: Path) -> None:
+    folder = copy_of(prepared, tmp_path)
+    command = [sys.executable, "-m", "grader", "grade", str(folder.root), "--jobs", "2"]
+    run = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
+    assert run.stderr is not None
+    said = run.stderr.readline()  # where it grades: the work begins
+    seen = tree(run.pid)
+    os.killpg(run.pid, signal.SIGINT)  # as a terminal sends it: to all of them
+    _, rest = run.communicate(timeout=100)
+    assert run.returncode == 2
+    assert said.startswith("Grading with 2 processes")
+    assert f"go on with: grader grade {folder.root}" in rest
+    assert "Traceback" not in rest
+    assert all_gone(seen)
