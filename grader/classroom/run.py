@@ -22,7 +22,7 @@ from traitlets.config import Config
 
 from grader.classroom.changes import ScoreChange, change
 from grader.classroom.execute import configured, finished
-from grader.classroom.folder import ClassFolder
+from grader.classroom.folder import ClassFolder, write_atomically
 from grader.classroom.gradebook import Entry, Writer, read_rows
 from grader.classroom.job import Job, prepare, stamp
 from grader.classroom.master import Master, load_master
@@ -323,9 +323,7 @@ class _Run:
                 told = "the grade of the last readable version stays"
                 outcome = replace(outcome, notes=[*outcome.notes, told])
             else:
-                page = self.folder.feedback(outcome.student, outcome.lesson)
-                page.parent.mkdir(parents=True, exist_ok=True)
-                page.write_text(refusal_page(outcome), encoding="utf-8")
+                write_atomically(self.folder.feedback(outcome.student, outcome.lesson), refusal_page(outcome))
         outcome.save(self.folder)
 
     def _broke(self, student: str, lesson: str, doing: str, error: Exception) -> Outcome:

@@ -12,6 +12,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+from grader.grading.pool import cores
 from grader.grading.sandbox import choose_level, try_level
 
 __all__ = ["examine", "report_doctor"]
@@ -34,7 +35,7 @@ def examine() -> dict[str, Any]:
         "sandbox": {**asdict(level), "describe": level.describe()},
         "python": {"version": platform.python_version(), "executable": sys.executable},
         "torch": _version("torch"),
-        "cores": _cores(),
+        "cores": cores(),
         "warm_start_seconds": measured.get("warm"),
         "child_milliseconds": measured.get("child"),
         "measuring_failed": None if "warm" in measured else "; ".join(measured.get("broken", ["needs fork"])),
@@ -91,7 +92,3 @@ def _command(name: str) -> str | None:
     """The command beside this Python, whether or not the environment was activated; else on PATH."""
     return shutil.which(name, path=str(Path(sys.executable).parent)) or shutil.which(name)
 
-
-def _cores() -> int:
-    usable = getattr(os, "sched_getaffinity", None)
-    return len(usable(0)) if usable else os.cpu_count() or 1
