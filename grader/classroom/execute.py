@@ -21,14 +21,13 @@ from nbgrader.utils import is_grade, is_solution
 from traitlets import Bool, Integer, Unicode
 from traitlets.config import Config
 
+from grader.classroom.handed_in import MEGABYTE
 from grader.classroom.master import grade_id
 from grader.errors import GraderError
 from grader.grading.work import CodeCell, Graded, Work
 from grader.grading.worker import Sandbox, grade_one
 
 __all__ = ["ExecuteLesson", "configured", "files_beside", "finished"]
-
-MEGABYTE = 1_000_000
 
 
 class ExecuteLesson(Execute):  # type: ignore[misc]

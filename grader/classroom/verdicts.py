@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict
-from pathlib import Path
 
 from grader.classroom.folder import ClassFolder, write_atomically
 from grader.grading.work import Graded
@@ -20,21 +19,22 @@ class Verdicts:
     """The journal of a class, in .grader/verdicts."""
 
     def __init__(self, folder: ClassFolder) -> None:
-        self.root = folder.private / "verdicts"
+        self.folder = folder
 
     def get(self, key: str) -> Graded | None:
         """What is known for a key; None where nothing is, or nothing that can be read."""
         try:
-            found = Graded(**json.loads(self._path(key).read_text(encoding="utf-8")))
-        except (OSError, ValueError, TypeError):
+            found = Graded(**self.folder.read_json(_name(key)))
+        except TypeError:
             return None
         return found if found.key == key and isinstance(found.outputs, list) else None
 
     def put(self, graded: Graded) -> None:
-        write_atomically(self._path(graded.key), json.dumps(asdict(graded)))
+        write_atomically(self.folder.private / _name(graded.key), json.dumps(asdict(graded)))
 
     def forget(self, key: str) -> None:
-        self._path(key).unlink(missing_ok=True)
+        (self.folder.private / _name(key)).unlink(missing_ok=True)
 
-    def _path(self, key: str) -> Path:
-        return self.root / key[:2] / f"{key}.json"
+
+def _name(key: str) -> str:
+    return f"verdicts/{key[:2]}/{key}.json"

@@ -1,5 +1,4 @@
-"""A tiny course to test the class pipeline with: plain functions, no torch, so that a kernel starts in a
-second.
+"""A tiny course to test the class pipeline with: plain functions, no torch, so that grading it is quick.
 
 Its hidden tests do what `grade()` does: they display a verdict record and end in a number.
 """
