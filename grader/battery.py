@@ -10,13 +10,13 @@ from dataclasses import dataclass, field, replace
 import torch
 
 from grader.contract import CHECKS
-from grader.contract.check import Bench, Check, Failed, failure_text
+from grader.contract.check import Bench, Check, Failed, Runs, failure_text
 from grader.errors import IllPosedTest
 from grader.exercise import Exercise, Misconception
 from grader.guard import FORKED, TimeLimit, one_thread, original_torch
 from grader.report import Finding, Report
 from grader.reproduction import reproduction
-from grader.subject import ENDLESS, GONE, Failure, Observation, Probe, Subject
+from grader.subject import ENDLESS, GONE, Failure, Observation, Subject
 from grader.warm import warm
 
 __all__ = ["PUBLIC_SEED", "checks_of", "fails", "judge", "run_checks"]
@@ -49,11 +49,12 @@ def checks_of(exercise: Exercise) -> tuple[Check, ...]:
     return (*(c for c in CHECKS if c.applies(exercise) and c.id not in own), *exercise.checks)
 
 
-def run_checks(exercise: Exercise, subject: Subject, seed: int) -> Outcome:
+def run_checks(exercise: Exercise, subject: Subject, seed: int, known: Runs | None = None) -> Outcome:
     """Run the battery. After a call that fails, never ends, or meddles with torch, the rest is not
-    reached."""
+    reached. What became of the common samples is noted in `known`."""
     outcome = Outcome()
-    failure = _smoke(exercise, subject, seed, outcome)
+    known = {} if known is None else known
+    failure = _smoke(Bench(exercise, subject, seed, "smoke", known=known), outcome)
     outcome.started = failure is None or not _unwritten(failure)
     if failure is not None and failure.type in (ENDLESS, GONE):
         outcome.findings.append(Finding("runs", False, failure_text(failure, "an ordinary input")))
@@ -61,7 +62,7 @@ def run_checks(exercise: Exercise, subject: Subject, seed: int) -> Outcome:
         outcome.complete = False
         return outcome
     for check in checks_of(exercise):
-        finding = _run_one(check, Bench(exercise, subject, seed, check.id), outcome)
+        finding = _run_one(check, Bench(exercise, subject, seed, check.id, known=known), outcome)
         if finding is not None:
             outcome.findings.append(finding)
         if finding is not None and not finding.passed and _blocks(finding, exercise, failure):
@@ -73,7 +74,8 @@ def run_checks(exercise: Exercise, subject: Subject, seed: int) -> Outcome:
 def fails(exercise: Exercise, subject: Subject, seed: int, ids: frozenset[str]) -> bool:
     """Whether a subject fails at least one of the checks with these ids, none of which needs to be reached."""
     some = (c for c in checks_of(exercise) if c.id in ids)
-    findings = (_run_one(c, Bench(exercise, subject, seed, c.id), Outcome()) for c in some)
+    known: Runs = {}
+    findings = (_run_one(c, Bench(exercise, subject, seed, c.id, known=known), Outcome()) for c in some)
     return any(f is not None and not f.passed for f in findings)
 
 
@@ -108,21 +110,18 @@ def _run_one(check: Check, bench: Bench, outcome: Outcome) -> Finding | None:
     return Finding(check.id, True)
 
 
-def _smoke(exercise: Exercise, subject: Subject, seed: int, outcome: Outcome) -> Failure | None:
+def _smoke(bench: Bench, outcome: Outcome) -> Failure | None:
     """One ordinary call, for the remarks and to see whether it runs at all."""
-    bench = Bench(exercise, subject, seed, "smoke")
-    args = bench.generic()
+    plain = bench.exercise.kind == "plain"
+    first = bench.ordinary()[:1]
     seen: Observation | None = None
     try:
-        with subject.watched(SECONDS_PER_CHECK):
-            if exercise.kind == "plain":
-                seen = subject.call(args)
-            else:
-                seen = subject.observe(Probe(args, upstream=(bench.upstream(args),)))
+        with bench.subject.watched(SECONDS_PER_CHECK):
+            seen = bench.subject.call(first[0].args) if plain else bench.answers(first)[0]
     except TimeLimit as limit:
         if seen is not None and seen.failure is not None:
             return seen.failure
-        return Failure("call" if exercise.kind == "plain" else "forward", ENDLESS, str(limit))
+        return Failure("call" if plain else "forward", ENDLESS, str(limit))
     if FORKED in seen.facts.state_changes:
         text = "Your code made a copy of its own process (os.fork); the copy was ended, and nothing else was judged."
         outcome.findings.append(Finding("runs", False, text))
@@ -161,13 +160,15 @@ def _explainable(outcome: Outcome) -> bool:
     return bool(outcome.failed) and outcome.started and not outcome.failed & set(_NOT_RUN)
 
 
-def _diagnosed(exercise: Exercise, subject: Subject, outcome: Outcome, seed: int) -> tuple[Misconception, ...]:
+def _diagnosed(
+    exercise: Exercise, subject: Subject, outcome: Outcome, seed: int, known: Runs
+) -> tuple[Misconception, ...]:
     """The known mistakes that fit; none where the probes of the diagnosis do not come to an end."""
     from grader.diagnosis import diagnosis
 
     try:
         with subject.watched(3 * SECONDS_PER_CHECK):
-            return diagnosis(exercise, subject, outcome.failed, seed)
+            return diagnosis(exercise, subject, outcome.failed, seed, known)
     except (Exception, TimeLimit):
         return ()
 
@@ -192,9 +193,10 @@ def judge(exercise: Exercise, subject: Subject, seed: int = PUBLIC_SEED, *, diag
     if exercise.kind == "function":
         warm()
     with one_thread(), original_torch(), _same_random_numbers(seed):
-        outcome = run_checks(exercise, subject, seed)
+        runs: Runs = {}
+        outcome = run_checks(exercise, subject, seed, runs)
         passed = not outcome.failed and outcome.complete
-        known = _diagnosed(exercise, subject, outcome, seed) if _explainable(outcome) and diagnose else ()
+        known = _diagnosed(exercise, subject, outcome, seed, runs) if _explainable(outcome) and diagnose else ()
     return Report(
         exercise=exercise.id,
         title=exercise.title,

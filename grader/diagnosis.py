@@ -12,12 +12,12 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
 
-import torch
 from torch import Tensor
 
-from grader.contract.check import Bench
+from grader.contract.check import Bench, Runs
 from grader.contract.plain import unlike
 from grader.exercise import Exercise, Misconception
+from grader.inputs import Sample
 from grader.local import LocalSubject
 from grader.subject import Observation, Probe, Subject
 
@@ -26,9 +26,14 @@ __all__ = ["behaviour", "diagnosis", "right_behaviour", "same_behaviour"]
 Behaviour = list[tuple[Any, ...]]
 
 
-def diagnosis(exercise: Exercise, subject: Subject, failed: frozenset[str], seed: int) -> tuple[Misconception, ...]:
-    """The misconceptions that explain what was seen, best first; empty where none does."""
-    mine = behaviour(exercise, subject, seed)
+def diagnosis(
+    exercise: Exercise, subject: Subject, failed: frozenset[str], seed: int, runs: Runs | None = None
+) -> tuple[Misconception, ...]:
+    """The misconceptions that explain what was seen, best first; empty where none does.
+
+    `runs`: what the battery saw of the common samples.
+    """
+    mine = behaviour(exercise, subject, seed, runs)
     right = right_behaviour(exercise, seed)
     values_right = same_behaviour(mine, right)
     same = [m for m in exercise.misconceptions if same_behaviour(mine, _known(exercise, m.id, seed))]
@@ -60,33 +65,32 @@ def _saved_by(exercise: Exercise, misconception: str, seed: int) -> tuple[str, .
     return what_is_saved(exercise, LocalSubject(thing), seed)
 
 
-def behaviour(exercise: Exercise, subject: Subject, seed: int) -> Behaviour:
-    """What a subject answers on the diagnosis probes: values, or the kind of error."""
-    bench = Bench(exercise, subject, seed, "diagnosis")
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(0)  # code that draws random numbers must draw the same ones each time to be recognised
-        answers = [_answer(bench, args) for args in _probe_args(bench)]
-        return answers + [_answer_at_kink(bench, sample.args) for sample in exercise.inputs.at_kinks]
+def behaviour(exercise: Exercise, subject: Subject, seed: int, runs: Runs | None = None) -> Behaviour:
+    """What a subject answers on the diagnosis probes: values, or the kind of error.
+
+    Code that draws random numbers is recognised where they are the same ones each time, as within a verdict.
+    """
+    bench = Bench(exercise, subject, seed, "diagnosis", known=runs)
+    return [*_answers(bench), *(_answer_at_kink(bench, sample.args) for sample in exercise.inputs.at_kinks)]
 
 
 def right_behaviour(exercise: Exercise, seed: int) -> Behaviour:
     """The reference's answers to the same probes."""
     bench = Bench(exercise, LocalSubject(None), seed, "diagnosis")
     answers: Behaviour = []
-    for args in _probe_args(bench):
+    for sample in _samples(bench):
+        args = sample.args
         if exercise.reference.vjp is None:
             answers.append(("value", _digest(exercise, exercise.reference.forward(*args), args)))
         else:
-            grads = bench.right_grads(args, bench.upstream(args))
+            grads = bench.right_grads(args, bench.common_upstream(sample))
             answers.append(("run", bench.right_outputs(args), grads))
     return answers + [("value", bench.right_outputs(sample.args)) for sample in exercise.inputs.at_kinks]
 
 
-def _probe_args(bench: Bench) -> Iterator[tuple[Any, ...]]:
-    yield bench.generic("a")
-    yield bench.generic("b")
-    for sample in bench.variants()[:6]:
-        yield sample.args
+def _samples(bench: Bench) -> tuple[Sample, ...]:
+    """The inputs of the diagnosis."""
+    return (*bench.ordinary(), *bench.variants()[:6])
 
 
 def _answer_at_kink(bench: Bench, args: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -95,13 +99,22 @@ def _answer_at_kink(bench: Bench, args: tuple[Any, ...]) -> tuple[Any, ...]:
     return _error(seen) or ("value", seen.outputs)
 
 
-def _answer(bench: Bench, args: tuple[Any, ...]) -> tuple[Any, ...]:
+def _answers(bench: Bench) -> Iterator[tuple[Any, ...]]:
+    samples = _samples(bench)
     if bench.exercise.reference.vjp is None:
-        seen = bench.subject.call(args)
-        if seen.failure is not None:
-            return _error(seen) or ()
-        return ("value", _digest(bench.exercise, seen.output if seen.single else seen.outputs, args))
-    seen = bench.subject.observe(Probe(args, upstream=(bench.upstream(args),)))
+        yield from (_value(bench, sample.args) for sample in samples)
+    else:
+        yield from (_run(seen, sample.args) for sample, seen in zip(samples, bench.answers(samples), strict=True))
+
+
+def _value(bench: Bench, args: tuple[Any, ...]) -> tuple[Any, ...]:
+    seen = bench.subject.call(args)
+    if seen.failure is not None:
+        return _error(seen) or ()
+    return ("value", _digest(bench.exercise, seen.output if seen.single else seen.outputs, args))
+
+
+def _run(seen: Observation, args: tuple[Any, ...]) -> tuple[Any, ...]:
     error = _error(seen)
     if error:
         returned = tuple(kind for one in seen.returned for kind, _, _ in one.items)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import torch
 from torch import Tensor
 
-from grader.contract.memory import memory_of, once
+from grader.contract.memory import memory_of, once, once_for_all
 from grader.errors import IllPosedTest
 from grader.inputs import Draw, Sample
 from grader.subject import ENDLESS, GONE, NOT_A_TENSOR, Args, Failure, Grads, Layout, Observation, Probe, Subject
@@ -39,6 +39,11 @@ __all__ = [
 ]
 
 Stage = Literal["forward", "gradient", "contract", "value"]
+Way = Literal["backward", "frozen", "no_grad"]
+"""How a common sample is run: forward and backward, forward with no input that requires grad, or under no_grad."""
+Runs = dict[tuple[int, Way], tuple[Args, Observation]]
+"""What became of the common samples, by the id of their arguments."""
+COMMON = "common"
 
 
 class Failed(Exception):
@@ -144,10 +149,14 @@ def _same_question(a: Any, b: Any) -> bool:
 class Bench:
     """What a check works with: the exercise, the subject, seeded draws, and the reference's answers."""
 
-    def __init__(self, exercise: Exercise, subject: Subject, seed: int, check_id: str = "") -> None:
+    def __init__(
+        self, exercise: Exercise, subject: Subject, seed: int, check_id: str = "", *, known: Runs | None = None
+    ) -> None:
+        """`known`: what is known of the subject by now; the benches of one battery share it."""
         self.exercise, self.seed, self.check_id = exercise, seed, check_id
         self.subject = _Recorder(subject)
-        self.memory = memory_of(exercise, seed, check_id)
+        self.memory = memory_of(exercise, seed)
+        self.known: Runs = {} if known is None else known
 
     @property
     def contract(self) -> Contract:
@@ -174,25 +183,38 @@ class Bench:
         grads = self.right_grads(args, self.upstream(args))
         return all(g is None or bool((g != 0).any()) for g in grads)
 
+    # Common samples: the same for all checks, which therefore share what becomes of them (`runs`).
+
+    @property
+    def common(self) -> Bench:
+        """The bench that the common samples and their upstream gradients come from."""
+        return Bench(self.exercise, self.subject.subject, self.seed, COMMON, known=self.known)
+
+    @once_for_all
     def ordinary(self) -> tuple[Sample, ...]:
         """Two honest samples."""
-        return tuple(Sample("an ordinary input", self.generic(str(k))) for k in range(2))
+        return tuple(Sample("an ordinary input", self.common.generic(str(k))) for k in range(2))
 
-    @once
+    @once_for_all
     def variants(self) -> tuple[Sample, ...]:
         """The variants: other arguments, ranks, broadcastings."""
-        return tuple(self.exercise.inputs.variants(self.draw("variants")))
+        return tuple(self.exercise.inputs.variants(self.common.draw("variants")))
 
-    @once
+    @once_for_all
     def edges(self) -> tuple[Sample, ...]:
         """The edges: 0-d, one element, empty."""
-        return tuple(self.exercise.inputs.edges(self.draw("edges")))
+        return tuple(self.exercise.inputs.edges(self.common.draw("edges")))
 
-    @once
+    @once_for_all
     def large(self) -> tuple[Sample, ...]:
         """The large sample, where there is one."""
         make = self.exercise.inputs.large
-        return () if make is None else (Sample("a large input", make(self.draw("large"))),)
+        return () if make is None else (Sample("a large input", make(self.common.draw("large"))),)
+
+    @once_for_all
+    def extreme(self) -> tuple[Sample, ...]:
+        """The extreme magnitudes that the exercise lists."""
+        return tuple(self.exercise.inputs.extreme)
 
     def others(self) -> tuple[Sample, ...]:
         """Variants, edges and the large sample."""
@@ -204,13 +226,13 @@ class Bench:
 
     # ---- the reference -------------------------------------------------------------------------------------------
 
-    @once
+    @once_for_all
     def right_outputs(self, args: Args) -> tuple[Any, ...]:
         with torch.no_grad():
             value = self.exercise.reference.forward(*args)
         return value if isinstance(value, tuple) else (value,)
 
-    @once
+    @once_for_all
     def right_grads(self, args: Args, upstream: Grads) -> Grads:
         """The reference's gradients, one per argument; undefined upstream gradients count as zeros."""
         assert self.exercise.reference.vjp is not None
@@ -243,6 +265,40 @@ class Bench:
             if seen.failure is not None:
                 raise failed_call(seen.failure, where)
             yield seen
+
+    def runs(self, samples: Sequence[Sample], way: Way = "backward", *, forward: bool = False) -> Iterator[Observation]:
+        """What became of common samples, each with `common_upstream`: asked once for all checks of a battery.
+
+        Must go through, as with `observe`. `forward`: only the forward matters; where the backward failed it is asked
+        alone.
+        """
+        for sample, seen in zip(samples, self.answers(samples, way), strict=True):
+            self.subject.last = self._probe(sample, way)
+            if forward and seen.failure is not None and seen.failure.stage != "forward":
+                seen = self.observe(Probe(sample.args), where=sample.name)
+            if seen.failure is not None:
+                raise failed_call(seen.failure, sample.name)
+            yield seen
+
+    def answers(self, samples: Sequence[Sample], way: Way = "backward") -> list[Observation]:
+        """The same, whether it goes through or not."""
+        keys = [(id(sample.args), way) for sample in samples]
+        while missing := [s for s, key in zip(samples, keys, strict=True) if key not in self.known]:
+            answers = self.subject.observe_each([self._probe(sample, way) for sample in missing])
+            for sample, seen in zip(missing, answers, strict=False):  # after one that failed there are no more
+                self.known[id(sample.args), way] = sample.args, seen
+        return [self.known[key][1] for key in keys]
+
+    def _probe(self, sample: Sample, way: Way) -> Probe:
+        if way == "backward":
+            return Probe(sample.args, upstream=(self.common_upstream(sample),))
+        if way == "frozen":
+            return Probe(sample.args, wanted=(False,) * len(sample.args))
+        return Probe(sample.args, grad_enabled=False)
+
+    def common_upstream(self, sample: Sample) -> Grads:
+        """The upstream gradient that a common sample is run with."""
+        return self.common.upstream(sample.args, sample.name)
 
     def call(self, *args: Any, layout: Layout = "contiguous") -> Any:
         """Call a plain function that must go through; its value or tuple of values."""

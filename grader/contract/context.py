@@ -144,8 +144,8 @@ def no_side_effects(bench: Bench) -> None:
     """Catches a backward that fills the .grad of leaves itself, or code that changes torch's global state
     (default dtype, gradient mode, threads). Cannot see side effects outside torch."""
     args = bench.generic()
-    probes = [Probe(args, upstream=(bench.upstream(args),), leaf=leaf) for leaf in (True, False)]
-    for seen in bench.observe_each([(probe, "inputs that are leaves") for probe in probes]):
+    leaf = bench.observe(Probe(args, upstream=(bench.upstream(args),), leaf=True), where="inputs that are leaves")
+    for seen in (leaf, *bench.runs(bench.ordinary())):
         if seen.facts.leaf_grad_touched:
             raise Failed(
                 "Your backward itself changed the .grad of an input; the engine then adds the gradient again.",

@@ -4,7 +4,7 @@ extremes."""
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -30,17 +30,15 @@ def has_true_gradient(exercise: Exercise) -> bool:
 def differentiable(bench: Bench) -> None:
     """Catches outputs that are cut off from the graph, and classes whose own backward the engine never
     runs (forward called directly, a built-in returned instead). Cannot see what the backward computes."""
-    args = bench.generic()
-    probes = (Probe(args), Probe(args, upstream=(bench.upstream(args),)))
-    answers = bench.observe_each([(probe, "an ordinary input") for probe in probes])
-    seen = next(answers)
+    first = bench.ordinary()[:1]
+    (seen,) = bench.runs(first, forward=True)
     if not any(seen.facts.requires_grad):
         raise Failed(
             "The output does not require grad although the input does: autograd sees a constant.",
             cause="the input reached forward inside a list or dict, the output is of an integer or bool dtype, or the "
             "Function was not called through .apply.",
         )
-    seen = next(answers)
+    (seen,) = bench.runs(first)
     if seen.facts.is_function and seen.facts.backward_calls == 0:
         raise Failed(
             "The gradient did not come from your backward: the engine never called it.",
@@ -62,13 +60,11 @@ def vjp_elsewhere(bench: Bench) -> None:
     _compare_vjps(bench, bench.others())
 
 
-def _compare_vjps(bench: Bench, samples: Iterable[Sample]) -> bool:
+def _compare_vjps(bench: Bench, samples: Sequence[Sample]) -> bool:
     """Fail where the gradients differ; whether any right one is not zero."""
-    some = [(sample, bench.upstream(sample.args, sample.name)) for sample in samples]
-    answers = bench.observe_each([(Probe(sample.args, upstream=(g,)), sample.name) for sample, g in some])
     reveals = False
-    for (sample, upstream), seen in zip(some, answers, strict=True):
-        right = bench.right_grads(sample.args, upstream)
+    for sample, seen in zip(samples, bench.runs(samples), strict=True):
+        right = bench.right_grads(sample.args, bench.common_upstream(sample))
         bench.compare(
             seen.grads[0],
             right,
@@ -163,14 +159,13 @@ def kinks(bench: Bench) -> None:
 def extreme_gradient(bench: Bench) -> None:
     """Catches gradients that overflow to NaN or infinity, or vanish, at magnitudes where the reference's
     are finite. Sees only the magnitudes the exercise lists."""
-    for sample in bench.exercise.inputs.extreme:
-        upstream = bench.upstream(sample.args)
-        right = bench.right_grads(sample.args, upstream)
-        must_reveal(
-            all(g is None or bool(torch.isfinite(g).all()) for g in right),
-            "the reference gradient is not finite",
-        )
-        seen = bench.observe(Probe(sample.args, upstream=(upstream,)), where=sample.name)
+    samples = bench.extreme()
+    rights = [bench.right_grads(sample.args, bench.common_upstream(sample)) for sample in samples]
+    must_reveal(
+        all(g is None or bool(torch.isfinite(g).all()) for right in rights for g in right),
+        "the reference gradient is not finite",
+    )
+    for sample, right, seen in zip(samples, rights, bench.runs(samples), strict=True):
         bench.compare(
             seen.grads[0],
             right,

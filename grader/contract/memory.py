@@ -1,4 +1,4 @@
-"""What is drawn for a check, and the reference's answers to it, made once for all who are judged with the same seed."""
+"""What a battery draws, and the reference's answers to it, made once for all who are judged with the same seed."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from grader.contract.check import Bench
     from grader.exercise import Exercise
 
-__all__ = ["Memory", "memory_of", "once"]
+__all__ = ["Memory", "memory_of", "once", "once_for_all"]
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -33,9 +33,9 @@ class Memory:
                 self.made[id(made)] = made
 
 
-@lru_cache(maxsize=1024)  # about one seed's checks of the whole course
-def memory_of(exercise: Exercise, _seed: int, _check: str) -> Memory | None:
-    """The memory of a check; None where the reference itself draws random numbers, as then none may be left out."""
+@lru_cache(maxsize=64)  # one seed's exercises of the whole course
+def memory_of(exercise: Exercise, _seed: int) -> Memory | None:
+    """The memory of a battery; None where the reference itself draws random numbers, as then none may be left out."""
     return None if exercise.contract.random else Memory()
 
 
@@ -44,13 +44,22 @@ def once(method: Callable[Concatenate[Bench, P], T]) -> Callable[Concatenate[Ben
 
     Nobody changes it: a subject works on copies.
     """
+    return _remembered(method, by_check=True)
 
+
+def once_for_all(method: Callable[Concatenate[Bench, P], T]) -> Callable[Concatenate[Bench, P], T]:
+    """The same for a method that makes no difference between checks."""
+    return _remembered(method, by_check=False)
+
+
+def _remembered(method: Callable[Concatenate[Bench, P], T], *, by_check: bool) -> Callable[Concatenate[Bench, P], T]:
     @wraps(method)
     def remembered(bench: Bench, /, *given: P.args, **options: P.kwargs) -> T:
         memory = bench.memory
         if memory is None or not memory.knows(given):
             return method(bench, *given, **options)
-        key = (method.__name__, *(id(g) if isinstance(g, tuple) else g for g in given), *options.items())
+        who = bench.check_id if by_check else None
+        key = (method.__name__, who, *(id(g) if isinstance(g, tuple) else g for g in given), *options.items())
         if key not in memory.answers:
             memory.keep(key, method(bench, *given, **options))
         answer: T = memory.answers[key]

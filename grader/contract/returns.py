@@ -7,7 +7,7 @@ from torch import Tensor
 
 from grader.contract.check import Bench, Failed, check
 from grader.contract.values import is_differentiable
-from grader.subject import Args, Probe, Returned
+from grader.subject import Args, Returned
 
 
 @check("returned_gradients", stage="contract", applies=is_differentiable)
@@ -15,8 +15,8 @@ def returned_gradients(bench: Bench) -> None:
     """Catches a wrong number of gradients, a gradient for an argument that is no tensor, and, where the
     exercise asks for it, shapes the engine had to reduce. Extra trailing None are legal. Sees the
     structure only, not the values."""
-    for sample in bench.samples(edges=False):
-        seen = bench.observe(Probe(sample.args, upstream=(bench.upstream(sample.args),)), where=sample.name)
+    samples = bench.samples(edges=False)
+    for sample, seen in zip(samples, bench.runs(samples), strict=True):
         for returned in seen.returned:
             _check_one(returned, sample.args, bench.contract.returned_shapes)
 

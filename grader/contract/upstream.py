@@ -50,9 +50,7 @@ def _of_many_sizes(bench: Bench, upstream: Grads) -> Grads:
 def upstream_untouched(bench: Bench) -> None:
     """Catches a backward that writes into grad_output, which other branches of the graph share. Cannot see
     a write to a copy, which is fine."""
-    samples = (bench.generic(), bench.generic("another"), *(sample.args for sample in bench.large()))
-    probes = [Probe(args, upstream=(bench.upstream(args),)) for args in samples]
-    for seen in bench.observe_each([(probe, "an ordinary input") for probe in probes]):
+    for seen in bench.runs((*bench.ordinary(), *bench.large())):
         if seen.facts.upstream_edited:
             raise Failed(
                 "After backward, grad_output holds other values than before: your backward wrote into it.",

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, get_args
 
 import torch
 
-from grader.contract.check import Bench, Failed, cast, check, must_reveal, short
+from grader.contract.check import Bench, Failed, Way, cast, check, must_reveal, short
 from grader.inputs import Sample
 from grader.subject import Args, Observation, Probe
 
@@ -24,10 +24,14 @@ def has_reference(exercise: Exercise) -> bool:
     return is_differentiable(exercise) and not exercise.contract.random
 
 
-def _compare_forwards(bench: Bench, samples: Iterable[Sample], *, tolerance: float | None = None) -> None:
-    some = list(samples)
-    answers = bench.observe_each([(Probe(sample.args), sample.name) for sample in some])
-    for sample, seen in zip(some, answers, strict=True):
+def _compare_common(bench: Bench, samples: Sequence[Sample]) -> None:
+    for sample, seen in zip(samples, bench.runs(samples, forward=True), strict=True):
+        _compare_outputs(bench, sample, seen)
+
+
+def _compare_forwards(bench: Bench, samples: Sequence[Sample], *, tolerance: float | None = None) -> None:
+    answers = bench.observe_each([(Probe(sample.args), sample.name) for sample in samples])
+    for sample, seen in zip(samples, answers, strict=True):
         _compare_outputs(bench, sample, seen, tolerance)
 
 
@@ -49,14 +53,14 @@ def _compare_outputs(bench: Bench, sample: Sample, seen: Observation, tolerance:
 def forward(bench: Bench) -> None:
     """Catches a forward whose value, shape or dtype differs from the reference on ordinary inputs. Cannot
     see the gradient."""
-    _compare_forwards(bench, bench.ordinary())
+    _compare_common(bench, bench.ordinary())
 
 
 @check("forward_elsewhere", stage="contract", applies=has_reference)
 def forward_elsewhere(bench: Bench) -> None:
     """Catches a forward that is right on ordinary inputs only: other arguments, other ranks, 0-d,
     one-element and empty tensors. Cannot see the gradient."""
-    _compare_forwards(bench, bench.others())
+    _compare_common(bench, bench.others())
 
 
 @check("forward_at_kinks", stage="forward", applies=lambda e: bool(e.inputs.at_kinks))
@@ -70,14 +74,20 @@ def forward_at_kinks(bench: Bench) -> None:
 def forward_extreme(bench: Bench) -> None:
     """Catches formulas that overflow, or saturate early, at magnitudes where the reference is finite. Sees
     only the magnitudes the exercise lists."""
-    for sample in bench.exercise.inputs.extreme:
+    samples = bench.extreme()
+    for sample in samples:
         right = bench.right_outputs(sample.args)
         must_reveal(all(bool(torch.isfinite(o).all()) for o in right), "the reference is not finite there")
-        _compare_forwards(bench, [sample])
-        single = cast(sample.args, torch.float32)
-        exact = all(torch.equal(a, b.double()) for a, b in zip(_floats(sample.args), _floats(single), strict=True))
-        if exact and all(bool(torch.isfinite(o).all()) for o in bench.right_outputs(single)):
-            _compare_forwards(bench, [Sample(f"{sample.name} in float32", single)], tolerance=1e-5)
+    _compare_common(bench, samples)
+    _compare_forwards(bench, [single for sample in samples for single in _in_float32(bench, sample)], tolerance=1e-5)
+
+
+def _in_float32(bench: Bench, sample: Sample) -> Iterator[Sample]:
+    """The sample in float32, where that holds the same numbers and the reference is finite there."""
+    single = cast(sample.args, torch.float32)
+    exact = all(torch.equal(a, b.double()) for a, b in zip(_floats(sample.args), _floats(single), strict=True))
+    if exact and all(bool(torch.isfinite(o).all()) for o in bench.right_outputs(single)):
+        yield Sample(f"{sample.name} in float32", single)
 
 
 def _floats(args: Args) -> list[torch.Tensor]:
@@ -94,14 +104,13 @@ def forward_nonfinite(bench: Bench) -> None:
 def no_grad(bench: Bench) -> None:
     """Catches a forward that works only while gradients are recorded (a return inside the requires_grad
     branch). Cannot see differences that training mode makes elsewhere."""
-    sample = Sample("a call under torch.no_grad()", bench.generic())
-    frozen = bench.generic("frozen")
-    nobody = Probe(frozen, wanted=(False,) * len(frozen))
-    answers = bench.observe_each(
-        [(Probe(sample.args, grad_enabled=False), sample.name), (nobody, "inputs that need no gradient")]
+    ways: tuple[tuple[Way, str], ...] = (
+        ("no_grad", "Under torch.no_grad()"),
+        ("frozen", "When no input needs a gradient"),
     )
-    _compare_outputs(bench, sample, next(answers))
-    bench.compare_outputs(next(answers), frozen, fact="When no input needs a gradient the output is wrong")
+    for way, when in ways:
+        for sample, seen in zip(bench.ordinary(), bench.runs(bench.ordinary(), way), strict=True):
+            bench.compare_outputs(seen, sample.args, fact=f"{when} the output is wrong")
 
 
 @check("low_precision", stage="contract", applies=lambda e: has_reference(e) and e.contract.low_precision)
@@ -142,14 +151,8 @@ def _returned_dtypes(bench: Bench, returned: tuple[object, ...], args: tuple[obj
 def inputs_untouched(bench: Bench) -> None:
     """Catches a forward or backward that changes the caller's tensors in place without saying so
     (mark_dirty). Cannot see a write that puts the same value back."""
-    asked: list[tuple[Probe, str]] = []
-    for sample in bench.samples(edges=False):
-        asked += [
-            (Probe(sample.args, upstream=(bench.upstream(sample.args),)), sample.name),
-            (Probe(sample.args, wanted=(False,) * len(sample.args)), sample.name),
-            (Probe(sample.args, grad_enabled=False), sample.name),
-        ]
-    for seen in bench.observe_each(asked):
+    samples, ways = bench.samples(edges=False), get_args(Way)
+    for seen in (seen for way in ways for seen in bench.runs(samples, way)):
         if seen.facts.inputs_edited:
             raise Failed(
                 "After the call the input tensor holds other values than before.",

@@ -28,7 +28,7 @@ def _norm_variants(draw: Draw) -> Iterable[Sample]:
 
 def _norm_edges(draw: Draw) -> Iterable[Sample]:
     yield Sample("rows of one element", _rows(draw, 3, 1))
-    yield Sample("very short rows", (1e-6 * draw.normal(2, 3, off=(0.0,), gap=0.2),))
+    yield Sample("very short rows", (1e-9 * draw.normal(2, 3, off=(0.0,), gap=0.2),))
     yield Sample("no rows", _rows(draw, 0, 3))
 
 
