@@ -11,6 +11,7 @@ import torch
 
 from grader.contract import CHECKS
 from grader.contract.check import Bench, Check, Failed, Runs, failure_text
+from grader.contract.foresight import Questions, foresee, questions_of
 from grader.errors import IllPosedTest
 from grader.exercise import Exercise, Misconception
 from grader.guard import FORKED, TimeLimit, one_thread, original_torch
@@ -61,13 +62,20 @@ def run_checks(exercise: Exercise, subject: Subject, seed: int, known: Runs | No
     if outcome.findings:
         outcome.complete = False
         return outcome
+    questions = questions_of(exercise, seed)
+    foreseen = foresee(questions, subject, SECONDS_PER_CHECK) if failure is None else {}
+    noted: Questions = {}
     for check in checks_of(exercise):
-        finding = _run_one(check, Bench(exercise, subject, seed, check.id, known=known), outcome)
+        asked = noted.setdefault(check.id, []) if subject.distant and not questions else None
+        bench = Bench(exercise, subject, seed, check.id, known=known, foreseen=foreseen.get(check.id, ()), noted=asked)
+        finding = _run_one(check, bench, outcome)
         if finding is not None:
             outcome.findings.append(finding)
         if finding is not None and not finding.passed and _blocks(finding, exercise, failure):
             outcome.complete = False
             break
+    if outcome.complete and not outcome.failed and not exercise.contract.random and not questions:
+        questions.update(noted)
     return outcome
 
 

@@ -12,12 +12,10 @@ from typing import Any
 
 from grader import exercises
 from grader.checking import verdict
+from grader.grading.outputs import MIME
 from grader.report import Report
 
-__all__ = ["MIME", "class_seed", "collected", "grade"]
-
-MIME = "application/vnd.custom-autograd.verdict+json"
-
+__all__ = ["class_seed", "collected", "grade"]
 
 _COLLECTED: ContextVar[list[Report] | None] = ContextVar("_COLLECTED", default=None)
 _SECRET: ContextVar[str | None] = ContextVar("_SECRET", default=None)

@@ -7,18 +7,17 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from grader.exercise import Exercise
-from grader.exercises import catalogue
+from grader.outline import Outline, outlines
 
 __all__ = ["as_table", "entries"]
 
 
 def entries() -> list[dict[str, Any]]:
     """One entry per exercise: id, symbol, lesson, title, kind, points, misconceptions (id and sentence)."""
-    return [_entry(exercise) for exercise in catalogue().values()]
+    return [_entry(exercise) for exercise in outlines().values()]
 
 
-def _entry(exercise: Exercise) -> dict[str, Any]:
+def _entry(exercise: Outline) -> dict[str, Any]:
     return {
         "id": exercise.id,
         "symbol": exercise.symbol,
@@ -26,7 +25,7 @@ def _entry(exercise: Exercise) -> dict[str, Any]:
         "title": exercise.title,
         "kind": exercise.kind,
         "points": exercise.points,
-        "misconceptions": [{"id": m.id, "sentence": m.sentence} for m in exercise.misconceptions],
+        "misconceptions": [{"id": id, "sentence": text} for id, text in exercise.mistakes.items()],
     }
 
 
@@ -37,8 +36,8 @@ def as_table() -> str:
         table.add_column(
             column, justify="right" if column in ("points", "mistakes") else "left", no_wrap=True
         )
-    for e in catalogue().values():
-        table.add_row(e.lesson, e.id, e.symbol, str(e.points), str(len(e.misconceptions)))
+    for e in outlines().values():
+        table.add_row(e.lesson, e.id, e.symbol, str(e.points), str(len(e.mistakes)))
     console = Console()
     with console.capture() as text:
         console.print(table)

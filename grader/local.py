@@ -43,6 +43,8 @@ class LocalSubject:
     another one.
     """
 
+    distant = False
+
     def __init__(self, target: Any, *, call: Callable[[Any, Args], Any] | None = None) -> None:
         self.is_function = isinstance(target, type) and issubclass(target, Function)
         self.trace = Trace()

@@ -201,9 +201,14 @@ class Observer(Protocol):
 
 
 class Subject(Observer, Protocol):
-    """An implementation under test. No method raises for anything student code does."""
+    """An implementation under test. No method raises for anything student code does.
+
+    is_function   an autograd.Function class
+    distant       in another process, so that each question costs a turn
+    """
 
     is_function: bool
+    distant: bool
 
     def observe_each(self, probes: Sequence[Probe]) -> list[Observation]:
         """The same for each probe in turn; the first that fails is the last."""

@@ -24,8 +24,8 @@ from traitlets.config import Config
 from grader.classroom.handed_in import MEGABYTE
 from grader.classroom.master import grade_id
 from grader.errors import GraderError
-from grader.grading.work import CodeCell, Graded, Work
-from grader.grading.worker import Sandbox, grade_one
+from grader.grading.work import CodeCell, Graded, Sandbox, Work
+from grader.grading.worker import grade_one
 
 __all__ = ["ExecuteLesson", "configured", "files_beside", "finished"]
 

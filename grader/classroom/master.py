@@ -21,7 +21,7 @@ from nbgrader.api import Gradebook, MissingEntry
 
 from grader.classroom.folder import ClassFolder
 from grader.errors import GraderError
-from grader.exercises import LESSON_MODULES, catalogue
+from grader.outline import outlines
 
 __all__ = ["Master", "grade_id", "is_test", "load_master"]
 
@@ -105,7 +105,18 @@ def _merged(lesson: str, path: Path, url: str, root: Path) -> Master:
     return Master(lesson, notebook, released)
 
 
-_NO_VERDICT = ("attacks", "cli.py", "corpus", "exercises", "learning", "lessons", "listing.py", "loading.py", "matrix")
+_NO_VERDICT = (
+    "attacks",
+    "cli.py",
+    "corpus",
+    "exercises",
+    "learning",
+    "lessons",
+    "listing.py",
+    "loading.py",
+    "matrix",
+    "outline.py",
+)
 
 
 def _grading_code(cells: Iterable[NotebookNode]) -> str:
@@ -114,18 +125,27 @@ def _grading_code(cells: Iterable[NotebookNode]) -> str:
     Of the exercises those of the lessons that the cells name; of all, where one is not known.
     """
     named = {id for cell in cells if is_test(cell) for id in re.findall(r"""\bgrade\(\s*["'](\w+)""", cell.source)}
-    known = catalogue()
+    known, files = outlines(), _exercise_files()
     lessons = {known[id].lesson.partition("_")[2] if id in known else "" for id in named}
-    return _digest_of(tuple(sorted(lessons if lessons <= set(LESSON_MODULES) else LESSON_MODULES)))
+    return _digest_of(tuple(sorted(lessons if lessons <= set(files) else files)))
 
 
 @lru_cache
 def _digest_of(lessons: tuple[str, ...]) -> str:
     package = Path(__file__).parent.parent
     files = [f for f in package.rglob("*.py") if f.relative_to(package).parts[0] not in _NO_VERDICT]
-    for name in lessons:
-        files += [package / "exercises" / f"{name}.py", *(package / "exercises" / name).rglob("*.py")]
+    files += [file for name in lessons for file in _exercise_files()[name]]
     digest = hashlib.sha256()
-    for file in sorted(f for f in files if f.is_file()):
+    for file in sorted(files):
         digest.update(file.read_bytes())
     return digest.hexdigest()
+
+
+@lru_cache
+def _exercise_files() -> dict[str, list[Path]]:
+    """The files of each lesson's exercises, by its module's name."""
+    files: dict[str, list[Path]] = {}
+    place = Path(__file__).parent.parent / "exercises"
+    for file in sorted(place.rglob("*.py")):
+        files.setdefault(file.relative_to(place).parts[0].removesuffix(".py"), []).append(file)
+    return files

@@ -15,7 +15,7 @@ from nbgrader.utils import is_grade
 from grader.classroom.folder import ClassFolder
 from grader.classroom.master import load_master
 from grader.classroom.repair import repair
-from grader.hidden import MIME
+from grader.grading.outputs import MIME
 
 __all__ = ["HideTests", "OwnTextOnly", "RepairSubmission"]
 

@@ -36,8 +36,7 @@ from grader.errors import GraderError
 from grader.grading.engine import Engine, local
 from grader.grading.pool import Pool
 from grader.grading.pool import pool as new_pool
-from grader.grading.work import Graded, Work
-from grader.grading.worker import Failed
+from grader.grading.work import Failed, Graded, Work
 
 __all__ = ["grade_class"]
 

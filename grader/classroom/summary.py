@@ -13,6 +13,7 @@ from grader.classroom.folder import ClassFolder
 from grader.classroom.gradebook import Row, read_rows
 from grader.classroom.master import load_master
 from grader.classroom.outcome import ExerciseResult, Outcome, Status
+from grader.outline import outlines
 
 __all__ = ["ClassSummary", "Entry", "Mistake", "StudentRow", "summarise"]
 
@@ -183,10 +184,8 @@ def _described(exercise: str, id: str, is_check: bool, students: list[str]) -> M
 
 def _sentence(exercise: str, id: str) -> str:
     """What the misconception says to its author; "" for an exercise of another course."""
-    from grader.exercises import catalogue
-
-    found = catalogue().get(exercise)
-    return found.sentence(id) if found else ""
+    found = outlines().get(exercise)
+    return found.mistakes.get(id, "") if found else ""
 
 
 def _paths(folder: ClassFolder) -> dict[str, str]:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import torch
 from torch import Tensor
 
+from grader.contract.foresight import kept, same_question
 from grader.contract.memory import memory_of, once, once_for_all
 from grader.errors import IllPosedTest
 from grader.inputs import Draw, Sample
@@ -100,29 +101,39 @@ def check(
 
 
 class _Recorder:
-    """A subject that remembers what it was asked last, so that a failure can be repeated by hand."""
+    """A subject that remembers what it was asked, the last for a failure to be repeated by hand, and takes the answers
+    that were foreseen."""
 
-    def __init__(self, subject: Subject) -> None:
-        self.subject = subject
+    def __init__(self, subject: Subject, foreseen: Sequence[tuple[Probe, Observation]], noted: list[Probe] | None):
+        self.subject, self.noted = subject, noted
         self.last: Probe | Args | None = None
         self.is_function = subject.is_function
-        self._foreseen: list[tuple[Probe, Observation]] = []
-
-    def foresee(self, probes: Sequence[Probe]) -> None:
-        """Ask at once what will be asked one by one in this order; only then are the answers used."""
-        self._foreseen = list(zip(probes, self.subject.observe_each(probes), strict=False))
+        self._foreseen = list(foreseen)
 
     def observe(self, probe: Probe) -> Observation:
-        self.last = probe
-        if self._foreseen:
-            foreseen, answer = self._foreseen.pop(0)
-            if _same_question(foreseen, probe):
-                return answer
-            self._foreseen.clear()
-        return self.subject.observe(probe)
+        return self.observe_each([probe])[0]
 
     def observe_each(self, probes: Sequence[Probe]) -> list[Observation]:
-        return self.subject.observe_each(probes)
+        if self.noted is not None:
+            self.noted += kept(probes)
+        if probes:
+            self.last = probes[-1]
+        seen = self._known(probes)
+        if len(seen) < len(probes) and not (seen and seen[-1].failure is not None):
+            seen += self.subject.observe_each(probes[len(seen) :])
+        return seen
+
+    def _known(self, probes: Sequence[Probe]) -> list[Observation]:
+        """The foreseen answers to the first of the probes, up to one that failed."""
+        seen: list[Observation] = []
+        for probe in probes:
+            if not self._foreseen or not same_question(self._foreseen[0][0], probe):
+                self._foreseen.clear()
+                break
+            seen.append(self._foreseen.pop(0)[1])
+            if seen[-1].failure is not None:
+                break
+        return seen
 
     def call(self, args: Args, layout: Layout = "contiguous", before: Args | None = None) -> Observation:
         self.last = args
@@ -135,26 +146,24 @@ class _Recorder:
         return self.subject.watched(seconds)
 
 
-def _same_question(a: Any, b: Any) -> bool:
-    """Whether two probes, or two parts of them, ask for the same, whichever tensors hold the values."""
-    if isinstance(a, Probe):
-        return isinstance(b, Probe) and _same_question(tuple(vars(a).values()), tuple(vars(b).values()))
-    if isinstance(a, tuple) and isinstance(b, tuple):
-        return len(a) == len(b) and all(map(_same_question, a, b))
-    if isinstance(a, Tensor) and isinstance(b, Tensor):
-        return a.dtype == b.dtype and torch.equal(a, b)
-    return type(a) is type(b) and bool(a == b)
-
-
 class Bench:
     """What a check works with: the exercise, the subject, seeded draws, and the reference's answers."""
 
     def __init__(
-        self, exercise: Exercise, subject: Subject, seed: int, check_id: str = "", *, known: Runs | None = None
+        self,
+        exercise: Exercise,
+        subject: Subject,
+        seed: int,
+        check_id: str = "",
+        *,
+        known: Runs | None = None,
+        foreseen: Sequence[tuple[Probe, Observation]] = (),
+        noted: list[Probe] | None = None,
     ) -> None:
-        """`known`: what is known of the subject by now; the benches of one battery share it."""
+        """The benches of one battery share `known`, what became of the common samples. Answers that are `foreseen` are
+        taken, and what is asked is `noted`."""
         self.exercise, self.seed, self.check_id = exercise, seed, check_id
-        self.subject = _Recorder(subject)
+        self.subject = _Recorder(subject, foreseen, noted)
         self.memory = memory_of(exercise, seed)
         self.known: Runs = {} if known is None else known
 
@@ -421,6 +430,8 @@ def difference(got: Any, right: Tensor, tolerance: float) -> str:
 
 
 def _worst(got: Tensor, right: Tensor, tolerance: float) -> str:
+    if torch.equal(got, right) or _near(got, right, tolerance):  # nearly always, and fast
+        return ""
     if not right.is_floating_point():
         bad = got != right
     else:
@@ -441,6 +452,11 @@ def _worst(got: Tensor, right: Tensor, tolerance: float) -> str:
         else f"{mine} instead of {expected}"
     )
     return f"{count}{'the worst' if count else 'it is'}{where}{':' if count else ''} {values}"
+
+
+def _near(got: Tensor, right: Tensor, tolerance: float) -> bool:
+    """Whether every element is within `tolerance` of the right one by itself; not so where one is not finite."""
+    return right.is_floating_point() and bool(((got - right).abs() <= tolerance * right.abs()).all())
 
 
 def _scale(right: Tensor, tolerance: float) -> float:

@@ -15,7 +15,8 @@ from typing import Any
 
 from grader.errors import GraderError
 from grader.grading.engine import Engine
-from grader.grading.worker import Sandbox, grade_batch
+from grader.grading.work import Sandbox
+from grader.grading.worker import grade_batch
 
 __all__ = ["cluster"]
 

@@ -24,8 +24,8 @@ from functools import partial
 from itertools import islice
 
 from grader.grading.pool import Pool
-from grader.grading.work import Graded, Work
-from grader.grading.worker import Failed, Sandbox, grade_batch
+from grader.grading.work import Failed, Graded, Sandbox, Work
+from grader.grading.worker import grade_batch
 
 __all__ = ["Engine", "local"]
 

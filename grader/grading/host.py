@@ -132,13 +132,12 @@ class Host:
         self, subject: int, probes: tuple[Any, ...], state: Tensor | None, seconds: float
     ) -> Iterator[tuple[Any, ...]]:
         """One observation per probe; after one that failed no more."""
-        for probe in probes:
-            with self.limited(state, seconds):
+        with self.limited(state, seconds):
+            for probe in probes:
                 seen = self.subjects[subject].observe(messages.probe(probe))
-                plain = messages.plain_observation(seen)
-            yield plain
-            if seen.failure is not None:
-                return
+                yield messages.plain_observation(seen)
+                if seen.failure is not None:
+                    return
 
     def call(
         self, subject: int, args: Any, layout: Any, before: Any, state: Tensor | None, seconds: float

@@ -1,5 +1,6 @@
 """Imported by the process that a pool's workers are forked from: all that judging needs, loaded once."""
 
+import grader.grading.judge
 import grader.grading.worker
 from grader.warm import import_all
 

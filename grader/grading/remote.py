@@ -159,6 +159,8 @@ def _run(frame: Frame, functions: list[Callable[..., Any]]) -> bytes:
 class RemoteSubject:
     """Subject number `number` of a submission's process."""
 
+    distant = True
+
     def __init__(self, link: Link, number: int, is_function: bool) -> None:
         self.link, self.number, self.is_function = link, number, is_function
         self._seconds = SECONDS
@@ -169,6 +171,8 @@ class RemoteSubject:
 
     def observe_each(self, probes: Sequence[Probe]) -> list[Observation]:
         seen: list[Observation] = []
+        if not probes:  # a question without an answer would leave the conversation out of step
+            return seen
         answers = self._ask(Kind.OBSERVE, "forward", tuple(map(messages.plain_probe, probes)), most=len(probes))
         for one, probe in zip(answers, probes, strict=False):
             try:

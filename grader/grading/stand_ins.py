@@ -6,6 +6,7 @@ nobody looks at them.
 
 from __future__ import annotations
 
+import itertools
 import sys
 import types
 from collections.abc import Iterator
@@ -13,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["NotJudgedHere", "hide_package"]
+__all__ = ["NotJudgedHere", "hide_package", "package_names"]
 
 
 class NotJudgedHere:
@@ -71,9 +72,24 @@ def _figure(columns: int = 1, rows: int = 1, **_: Any) -> tuple[_NotDrawn, Any]:
     return _NotDrawn(), axes.squeeze()[()]
 
 
+_looked_at: tuple[int, list[str]] = (0, [])
+
+
+def package_names() -> list[str]:
+    """The modules of `grader` in this process.
+
+    Asked in the warm process first: looking at a name copies its page in each child, so a child looks at new ones only.
+    """
+    global _looked_at
+    count, names = _looked_at
+    new = itertools.islice(reversed(sys.modules), max(0, len(sys.modules) - count))
+    _looked_at = len(sys.modules), [*names, *(name for name in new if name.split(".")[0] == "grader")]
+    return [name for name in _looked_at[1] if name in sys.modules]
+
+
 def hide_package() -> None:
     """Replace `grader` in this process. Modules that were imported before go on working for those who hold them."""
-    for name in [n for n in sys.modules if n.split(".")[0] == "grader"]:
+    for name in package_names():
         del sys.modules[name]
     package = _module("grader", check=_nothing, hint=_nothing, explain=_nothing, progress=_nothing)
     package.hidden = _module("grader.hidden", grade=_no_points)  # type: ignore[attr-defined]

@@ -61,6 +61,7 @@ def main(descriptor: int, listener: int, level: Level, limits: Limits) -> NoRetu
     for name in MODULES:
         importlib.import_module(name)
     _one_thread()
+    sys.modules["grader.grading.stand_ins"].package_names()
     gc.collect()
     gc.freeze()
     control.sendall(_NUMBER.pack(0))

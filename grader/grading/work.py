@@ -1,16 +1,17 @@
-"""One submission as it travels to whoever grades it, and what comes back: plain data, whichever machine does it."""
+"""One submission as it travels to whoever grades it, and what comes back: plain data, whichever machine does it.
+
+Nothing heavy is imported here: whoever sends work need not be able to do it.
+"""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from grader.grading.outputs import of_cell, of_test
-from grader.grading.session import Process, Submission
+from grader.grading.level import Level
 
-__all__ = ["CodeCell", "Graded", "Work", "grade"]
+__all__ = ["CodeCell", "Failed", "Graded", "Sandbox", "Work"]
 
 
 @dataclass(frozen=True)
@@ -53,16 +54,18 @@ class Graded:
     seconds: float
 
 
-def grade(work: Work, start: Callable[[], Process]) -> Graded:
-    """Grade a submission in the processes that `start` makes. GraderError where none can be made."""
-    began = time.monotonic()
-    options = {"cell_seconds": work.cell_seconds, "seconds": work.seconds, "restarts": work.restarts}
-    with Submission(start, files=work.files, secret=work.secret, **options) as submission:  # type: ignore[arg-type]
-        found = [_outputs(submission, cell, work.output) for cell in work.cells]
-    return Graded(work.key, found, round(time.monotonic() - began, 3))
+class Failed(str):
+    """Why a submission could not be graded, which is not its fault."""
 
 
-def _outputs(submission: Submission, cell: CodeCell, most: int) -> list[dict[str, Any]]:
-    if cell.points is not None:
-        return of_test(submission.test(cell.source), cell.points, most)
-    return of_cell(submission.run(cell.source, cell.name), most) if cell.source.strip() else []
+@dataclass(frozen=True)
+class Sandbox:
+    """Where students' code runs.
+
+    level    None: the best that this machine has, and none at all only if `unsafe`
+    shared   the address of a warm process of that level that serves several workers
+    """
+
+    level: Level | None = None
+    unsafe: bool = False
+    shared: str = ""

@@ -1,6 +1,7 @@
 """A process that grades: it keeps one warm process and judges in its own memory. Local pools, Dask and nbgrader use it.
 
-Nothing here is shared between two submissions but the warm process, which no submission can write to.
+Nothing here is shared between two submissions but the warm process, which no submission can write to. What it needs is
+imported when it grades: whoever hands work to it need not load torch.
 """
 
 from __future__ import annotations
@@ -11,31 +12,27 @@ import signal
 import threading
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from multiprocessing import parent_process
 from multiprocessing.connection import wait
-
-import torch
+from typing import TYPE_CHECKING
 
 from grader.errors import GraderError
-from grader.grading.fresh import Fresh
-from grader.grading.level import Level
 from grader.grading.sandbox import choose_level
-from grader.grading.warm import Warm
-from grader.grading.work import Graded, Work, grade
+from grader.grading.work import Failed, Graded, Sandbox, Work
 
-__all__ = ["Failed", "Sandbox", "grade_batch", "grade_one", "rest", "start_in_pool"]
+if TYPE_CHECKING:
+    from grader.grading.warm import Warm
+
+__all__ = ["grade_batch", "grade_one", "rest", "start_in_pool"]
 
 _warm: Warm | None = None
 _thread = ThreadPoolExecutor(1, "grader")  # the warm process ends with the thread that started it, so it is this one
 
 
-class Failed(str):
-    """Why a submission could not be graded, which is not its fault."""
-
-
 def start_in_pool() -> None:
     """The first thing a process of a local pool does: end when the run does, in whatever way that ends."""
+    import torch
+
     torch.set_num_threads(1)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the run, which ends its workers
     parent = parent_process()
@@ -46,19 +43,6 @@ def start_in_pool() -> None:
 def _end_with(sentinel: int) -> None:
     wait([sentinel])
     os._exit(1)
-
-
-@dataclass(frozen=True)
-class Sandbox:
-    """Where students' code runs.
-
-    level    None: the best that this machine has, and none at all only if `unsafe`
-    shared   the address of a warm process of that level that serves several workers
-    """
-
-    level: Level | None = None
-    unsafe: bool = False
-    shared: str = ""
 
 
 def grade_batch(batch: Sequence[Work], sandbox: Sandbox) -> list[Graded | Failed]:
@@ -81,6 +65,10 @@ def grade_one(work: Work, sandbox: Sandbox) -> Graded:
 
 
 def _grade(work: Work, sandbox: Sandbox) -> Graded:
+    from grader.grading.fresh import Fresh
+    from grader.grading.judge import grade
+    from grader.grading.warm import Warm
+
     global _warm
     level = sandbox.level or choose_level(sandbox.unsafe)
     if not hasattr(os, "fork"):

@@ -27,22 +27,29 @@ def report_build(
     written = build_lessons(folders, wanted, force=force)
     for path in written:
         click.echo(f"wrote {shown(path)}")
+    if solutions is None and _outline_differs():
+        from grader import outline
+
+        outline.FILE.write_text(outline.written(), "utf-8")
+        click.echo(f"wrote {shown(outline.FILE)}")
     total = len(folders.select(wanted))
     click.echo(f"{_counted(total, 'lesson')} built, {_counted(len(written), 'notebook')} changed")
 
 
-def report_comparison(
-    lessons: Iterable[str], *, solutions: Path | None = None, notebooks: Path | None = None
-) -> int:
+def report_comparison(lessons: Iterable[str], *, solutions: Path | None = None, notebooks: Path | None = None) -> int:
     """Print how the notebooks differ from their sources; 1 if any does."""
     folders, wanted = Folders.of(solutions=solutions, notebooks=notebooks), tuple(lessons)
     differences = compare_lessons(folders, wanted)
     for difference in differences:
         click.echo(f"{difference}\n")
+    outline = _outline_differs() if solutions is None else ""
+    if outline:
+        click.echo(f"{outline}\n")
     total = _counted(len(folders.select(wanted)), "lesson")
-    stale = f"{_counted(len(differences), 'notebook')} to be mended"
-    click.echo(f"{total} compared, {stale if differences else 'all notebooks as built'}")
-    return 1 if differences else 0
+    stale = len(differences) + bool(outline)
+    told = f"{_counted(stale, 'file')} to be mended" if stale else "all notebooks as built"
+    click.echo(f"{total} compared, {told}")
+    return 1 if stale else 0
 
 
 def report_lint(
@@ -70,6 +77,15 @@ def report_rules() -> None:
     width = max(len(rule.id) for rule in RULES)
     for rule in RULES:
         click.echo(f"{rule.id:{width}}  {rule.summary}")
+
+
+def _outline_differs() -> str:
+    """What is wrong with the course's outline, "" if nothing is."""
+    from grader import outline
+
+    if outline.FILE.is_file() and outline.FILE.read_text("utf-8") == outline.written():
+        return ""
+    return f"{shown(outline.FILE)} is not what the exercises say. Write it anew: grader build"
 
 
 def _catalogue() -> Mapping[str, ExerciseFacts]:

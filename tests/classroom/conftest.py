@@ -23,7 +23,8 @@ from grader.classroom.master import Master, load_master
 from grader.grading.engine import Engine, local
 from grader.grading.level import Level
 from grader.grading.pool import Pool
-from grader.grading.worker import Sandbox, grade_batch
+from grader.grading.work import Sandbox
+from grader.grading.worker import grade_batch
 
 
 def _course() -> ModuleType:

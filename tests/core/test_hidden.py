@@ -11,7 +11,8 @@ from torch.autograd import Function
 
 from grader import hidden
 from grader.exercises import catalogue, get
-from grader.hidden import MIME, class_seed, collected, grade
+from grader.grading.outputs import MIME
+from grader.hidden import class_seed, collected, grade
 from grader.report import Report
 
 

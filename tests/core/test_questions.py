@@ -10,8 +10,9 @@ import torch
 from torch import Tensor
 from torch.autograd import Function
 
+from grader.battery import run_checks
 from grader.contract.check import Bench, Failed
-from grader.contract.gradients import _questions_of_gradcheck
+from grader.contract.foresight import foresee, questions_of
 from grader.exercises import get
 from grader.local import LocalSubject
 from grader.subject import Observation, Probe
@@ -58,8 +59,9 @@ def test_a_failure_is_told_after_what_came_before_it_and_with_its_own_place() ->
 
 
 def test_foreseen_answers_are_used_for_just_those_questions() -> None:
-    bench = Bench(RELU, LocalSubject(FailsOnFive), 1, "vjp")
-    bench.subject.foresee([Probe((X,)), Probe((X,)), Probe((X + 1,))])
+    probes = [Probe((X,)), Probe((X,)), Probe((X + 1,))]
+    foreseen = list(zip(probes, LocalSubject(FailsOnFive).observe_each(probes), strict=True))
+    bench = Bench(RELU, LocalSubject(FailsOnFive), 1, "vjp", foreseen=foreseen)
     assert FailsOnFive.calls == 3
     assert bench.subject.observe(Probe((X.clone(),))).output.tolist() == [2.0, -4.0]
     assert FailsOnFive.calls == 3, "answered already"
@@ -68,32 +70,56 @@ def test_foreseen_answers_are_used_for_just_those_questions() -> None:
     assert FailsOnFive.calls == 4
 
 
+class Distant(LocalSubject):
+    """As if in another process: it counts the turns."""
+
+    distant = True
+    turns = 0
+
+    def observe_each(self, probes: Any) -> list[Observation]:
+        self.turns += 1
+        return super().observe_each(probes)
+
+
 @pytest.mark.parametrize("id", ["relu", "linear", "leaky_relu", "fake_quantize"])
-def test_gradcheck_asks_of_a_right_answer_what_it_asked_of_the_reference(id: str) -> None:
-    exercise = get(id)
-    check = next(c for c in ("surrogate", "gradcheck") if (c == "surrogate") == exercise.contract.surrogate)
-    one_by_one: list[Probe] = []
+def test_what_a_right_answer_was_asked_the_next_is_asked_in_one_turn(id: str) -> None:
+    exercise, seed = get(id), 31
+    first, second = (Distant(exercise.variants[0].thing) for _ in range(2))
+    one, other = run_checks(exercise, first, seed), run_checks(exercise, second, seed)
+    assert not one.failed
+    assert one == other
+    assert first.turns > 15
+    assert second.turns <= 3  # the smoke call, the questions, and what a right answer is asked only then
 
-    class Noted(LocalSubject):
-        together = False
 
-        def observe(self, probe: Probe) -> Observation:
-            if not self.together:
-                one_by_one.append(probe)
-            return super().observe(probe)
+def test_wrong_answers_teach_no_questions() -> None:
+    exercise, seed = get("relu"), 32
+    run_checks(exercise, Distant(exercise.misconceptions[0].thing), seed)
+    assert not questions_of(exercise, seed)
 
-        def observe_each(self, probes: Any) -> list[Observation]:
-            self.together = True
-            seen = super().observe_each(probes)
-            self.together = False
-            return seen
 
-    from grader.contract import gradients
+class Meddles(Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        if x.dim() > 2:
+            torch.add = None  # type: ignore[assignment]
+        return x.clone()
 
-    bench = Bench(exercise, Noted(exercise.variants[0].thing), 3, check)
-    getattr(gradients, check).run(bench)
-    assert len(_questions_of_gradcheck(exercise, 3, check)) > 4
-    assert not one_by_one
+    @staticmethod
+    def backward(ctx: Any, g: Tensor) -> Tensor:
+        return g
+
+
+def test_nothing_is_foreseen_of_code_that_meddles_with_torch() -> None:
+    probes = [Probe((X,)), Probe((torch.zeros(2, 2, 2),))]
+    assert len(foresee({"vjp": probes[:1]}, Distant(Meddles), 10.0)["vjp"]) == 1
+    assert foresee({"vjp": probes}, Distant(Meddles), 10.0) == {}
+
+
+def test_a_probe_that_fails_stops_no_other_from_being_foreseen() -> None:
+    five = Probe((torch.full((2,), 5.0, dtype=torch.float64),))
+    found = foresee({"vjp": [Probe((X,)), five], "kinks": [Probe((X,))]}, Distant(FailsOnFive), 10.0)
+    assert [[seen.failure is None for _, seen in found[check]] for check in found] == [[True, False], [True]]
 
 
 def test_what_is_drawn_depends_on_seed_and_check_and_is_made_once() -> None:

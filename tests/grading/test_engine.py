@@ -96,8 +96,8 @@ def test_where_the_system_cannot_fork_each_submission_is_a_process_of_its_own(tm
     (tmp_path / "sitecustomize.py").write_text(SIMULATED)
     script = (
         "import sys\n"
-        "from grader.grading.worker import Sandbox, grade_batch\n"
-        "from grader.grading.work import CodeCell, Work\n"
+        "from grader.grading.worker import grade_batch\n"
+        "from grader.grading.work import CodeCell, Sandbox, Work\n"
         "from grader.grading.level import Level\n"
         "cells = (CodeCell('a', 'import os\\nx = os.getpid()\\nprint(os.getcwd())'), CodeCell('t', 'x', points=1e9))\n"
         "dies = (CodeCell('a', 'import os; os._exit(3)'), *cells)\n"

@@ -12,9 +12,9 @@ from nbformat.v4 import new_code_cell, new_notebook
 from nbformat.validator import validate
 from nbgrader.utils import determine_grade
 
-from grader.grading.outputs import DIED, NO_RESULT, NOT_RUN, STOPPED, of_cell, of_test, problem, score, verdict
+from grader.grading.outputs import DIED, MIME, NO_RESULT, NOT_RUN, STOPPED, problem, score, verdict
 from grader.grading.session import LATE, Cell, Tested
-from grader.hidden import MIME
+from grader.grading.shown import of_cell, of_test
 from grader.report import Finding, Report
 from grader.subject import ENDLESS, GONE, Failure
 

@@ -55,6 +55,7 @@ class Odd(Function):
     there = submission(source).find("Odd").subject()
     with there.watched(10.0) as replaced:
         seen = there.observe_each(probes)
+        assert there.observe_each([]) == []
     assert replaced == ["torch.add"]
     assert [None if s.failure is None else s.failure.message for s in seen] == [None, None, "only vectors"]
     assert seen[1].output.tolist()[0] == 4.0
