@@ -5,21 +5,23 @@ from __future__ import annotations
 import ast
 import re
 import warnings
+from functools import lru_cache
 
 from nbformat import NotebookNode
 
 __all__ = ["defined", "index_of", "same"]
 
 
-def defined(source: str) -> set[str]:
+@lru_cache(maxsize=2048)  # the lesson's own cells are asked about with every submission
+def defined(source: str) -> frozenset[str]:
     """Names of the classes and functions a cell defines at its top level, also when it does not parse."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # what Python minds in a student's text is not for the instructor
             body = ast.parse(source).body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return set(re.findall(r"^(?:class|def)\s+(\w+)", source, flags=re.MULTILINE))
-    return {node.name for node in body if isinstance(node, ast.ClassDef | ast.FunctionDef)}
+        return frozenset(re.findall(r"^(?:class|def)\s+(\w+)", source, flags=re.MULTILINE))
+    return frozenset(node.name for node in body if isinstance(node, ast.ClassDef | ast.FunctionDef))
 
 
 def same(one: str, other: str) -> bool:

@@ -92,8 +92,11 @@ def _choose(cells: list[NotebookNode], master: Master, notes: Notes) -> dict[str
     """For each of the lesson's cells the one in the submission that is it, where there is one."""
     chosen: dict[str, NotebookNode] = {}
     tests_first = sorted(master.cells, key=lambda name: not is_test(master.cells[name]))  # _answer needs them
+    claiming: dict[str, list[NotebookNode]] = {}
+    for cell in cells:
+        claiming.setdefault(grade_id(cell), []).append(cell)
     for name in tests_first:
-        claims = [cell for cell in cells if grade_id(cell) == name]
+        claims = claiming.get(name, [])
         if len(claims) > 1:
             pick = _test if is_test(master.cells[name]) else _answer
             chosen[name] = pick(cells, claims, name, chosen, master)
@@ -189,7 +192,7 @@ def _put_back(
     before = [n for n in names[: names.index(name)] if n in chosen]
     place = index_of(cells, chosen[before[-1]]) + 1 if before else _first_place(cells, chosen)
     cell = copy.deepcopy(master.cells[name])
-    wanted = defined(cell.source) if cell.metadata.nbgrader.get("solution") else set()
+    wanted = defined(cell.source) if cell.metadata.nbgrader.get("solution") else frozenset()
     if any(wanted & defined(other.source) for other in cells[:place]):
         cell.source = ELSEWHERE  # the stub would undo it
     cells.insert(place, cell)
