@@ -1,4 +1,4 @@
-"""nbgrader's GenerateFeedback with one exporter for the whole run: the same pages, without compiling it each time."""
+"""nbgrader's GenerateFeedback with one exporter for the whole run: the same pages and folders, many at a time."""
 
 from __future__ import annotations
 
@@ -14,13 +14,17 @@ from traitlets.config import Config
 
 from grader.classroom.bulk import notebook_resources
 from grader.classroom.folder import ClassFolder
+from grader.classroom.handed_in import ARRIVED
 from grader.classroom.ledger import Ledger
-from grader.classroom.quick_html import QuickHTML, draws_as_usual
+from grader.classroom.outcome import Outcome
 from grader.classroom.rows import Batch
 from grader.classroom.steps import Lent, Steps
+from grader.classroom.templates import template
 from grader.classroom.trees import Shelf, ordinary_files
 
 __all__ = ["FeedbackPages"]
+
+RELEASED_BY = (ARRIVED, "submission_secret.txt")  # without them `nbgrader release_feedback` stops for the whole class
 
 
 class FeedbackPages:
@@ -33,8 +37,7 @@ class FeedbackPages:
         self.coursedir = coursedir
         self.converter = GenerateFeedback(coursedir=coursedir, config=config, log=coursedir.log)
         self.writer = FilesWriter(parent=self.converter, config=self.converter.config)
-        usual = draws_as_usual(self.converter.exporter_class, config)
-        exporter_class: Any = QuickHTML if usual else self.converter.exporter_class
+        exporter_class: Any = self.converter.exporter_class
         self.exporter = exporter_class(parent=self.converter, config=self.converter.config)
         self.exporter.register_preprocessor(
             Steps(self.converter.preprocessors, exporter=self.exporter, ledger=ledger, book=lambda: self.book).run
@@ -57,3 +60,14 @@ class FeedbackPages:
         self.writer.build_directory = str(place)
         self.writer.write(page, resources, notebook_name=lesson)
         self.converter.set_permissions(lesson, student)
+
+    def refuse(self, outcome: Outcome) -> None:
+        """Make the page of what cannot be graded, with the files by which nbgrader finds whose it is."""
+        handed_in = self.folder.submitted(outcome.student, outcome.lesson)
+        place = self.shelf.start(outcome.student, outcome.lesson)
+        for file in ordinary_files(handed_in, []):
+            if str(file) in RELEASED_BY:
+                shutil.copyfile(handed_in / file, place / file)
+        page = template("refusal.html.j2").render(outcome=outcome)
+        (place / f"{outcome.lesson}.html").write_text(page, encoding="utf-8")
+        self.converter.set_permissions(outcome.lesson, outcome.student)

@@ -19,6 +19,7 @@ from grader.classroom.bulk import Autograding, Entry
 from grader.classroom.feedback import FeedbackPages
 from grader.classroom.folder import ClassFolder
 from grader.classroom.ledger import Ledger, open_gradebook
+from grader.classroom.outcome import Outcome
 from grader.classroom.rows import Batch
 
 __all__ = ["Entry", "Row", "Writer", "class_logger", "course", "make_gradebook", "read_rows"]
@@ -103,6 +104,11 @@ class Writer:
     def _make_page(self, student: str, lesson: str) -> None:
         with self.ledger.alone():
             self.pages.make(student, lesson)
+
+    def refuse(self, outcome: Outcome) -> None:
+        """Write the page of a submission that cannot be graded."""
+        self.pages.refuse(outcome)
+        self.pages.shelf.finish(outcome.student, outcome.lesson)
 
     def enrol(self, students: list[str]) -> None:
         """Make students known who have nothing gradable yet, so that nbgrader's lists show them too."""

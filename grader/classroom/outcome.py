@@ -13,7 +13,7 @@ from grader.classroom.folder import ClassFolder, write_atomically
 from grader.classroom.master import Master, grade_id, is_test
 from grader.grading.outputs import DIED, GRADER_FAILED, NO_RESULT, NOT_RUN, STOPPED, problem, score, verdict
 
-__all__ = ["ExerciseResult", "Outcome", "Status", "from_executed"]
+__all__ = ["ExerciseResult", "Outcome", "Status", "from_executed", "result_of"]
 
 
 class Status(StrEnum):
@@ -106,7 +106,9 @@ _TROUBLE = (DIED, STOPPED, NOT_RUN)
 def from_executed(notebook: NotebookNode, master: Master) -> tuple[Status, str, list[ExerciseResult]]:
     """Status, reason and the exercises' results of an executed notebook."""
     cells = {grade_id(cell): cell for cell in notebook.cells if grade_id(cell)}
-    results = [_result(name, cells[name], points, master) for name, points in master.points.items()]
+    results = [
+        result_of(cells[name], points, master.solution_of(name) or name) for name, points in master.points.items()
+    ]
     doubtful = [r.exercise for r in results if r.doubtful]
     trouble = _trouble(notebook)
     if doubtful:
@@ -116,14 +118,15 @@ def from_executed(notebook: NotebookNode, master: Master) -> tuple[Status, str, 
     return Status.GRADED, "; ".join(trouble), results
 
 
-def _result(name: str, cell: NotebookNode, points: float, master: Master) -> ExerciseResult:
+def result_of(cell: NotebookNode, points: float, exercise: str) -> ExerciseResult:
+    """The result in a test cell that has been run. exercise: what it tests, where its verdict does not say."""
     told, error = verdict(cell.outputs) or {}, problem(cell.outputs)
-    exercise = str(told.get("exercise") or master.solution_of(name) or name)
     earned = 0.0 if error else (score(cell.outputs) or 0.0)
     failed = [str(finding.get("check")) for finding in _failed(told)]
     diagnosis = [str(d) for d in _list(told, "diagnosis")]
     why = _in_words(error) or _unjudged(told) or ("" if diagnosis else _unwritten(told)) or _not_run(told)
-    return ExerciseResult(exercise, earned, points, earned >= points, diagnosis, failed, why)
+    name = str(told.get("exercise") or exercise)
+    return ExerciseResult(name, earned, points, earned >= points, diagnosis, failed, why)
 
 
 def _unjudged(told: dict[str, Any]) -> str:

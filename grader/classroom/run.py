@@ -22,12 +22,11 @@ from traitlets.config import Config
 
 from grader.classroom.changes import ScoreChange, change
 from grader.classroom.execute import configured, finished
-from grader.classroom.folder import ClassFolder, write_atomically
+from grader.classroom.folder import ClassFolder
 from grader.classroom.gradebook import Entry, Writer, read_rows
 from grader.classroom.job import Job, prepare, stamp
 from grader.classroom.master import Master, load_master
 from grader.classroom.outcome import Outcome, Status, from_executed
-from grader.classroom.page import refusal_page
 from grader.classroom.progress import Watcher
 from grader.classroom.settings import find_alembic, load_config, setting
 from grader.classroom.summary import ClassSummary, summarise
@@ -322,7 +321,7 @@ class _Run:
                 told = "the grade of the last readable version stays"
                 outcome = replace(outcome, notes=[*outcome.notes, told])
             else:
-                write_atomically(self.folder.feedback(outcome.student, outcome.lesson), refusal_page(outcome))
+                self.writer.refuse(outcome)
         outcome.save(self.folder)
 
     def _broke(self, student: str, lesson: str, doing: str, error: Exception) -> Outcome:

@@ -58,11 +58,12 @@ def config_text(folder: ClassFolder) -> str:
 
 def configure(c: Config, *, root: Path, course: str) -> None:
     """What every class needs, for all nbgrader commands: stubs, repair, execution, feedback."""
-    from nbconvert.preprocessors import ClearMetadataPreprocessor, CSSHTMLHeaderPreprocessor
+    from nbconvert.preprocessors import ClearMetadataPreprocessor
     from nbgrader import preprocessors as stock
 
     from grader.classroom.execute import ExecuteLesson
-    from grader.classroom.preprocessors import HideTests, OwnTextOnly, RepairSubmission
+    from grader.classroom.feedback_page import FeedbackPage
+    from grader.classroom.preprocessors import RepairSubmission
 
     find_alembic()
     c.CourseDirectory.root = str(root)
@@ -87,7 +88,8 @@ def configure(c: Config, *, root: Path, course: str) -> None:
         stock.AssignLatePenalties,
         stock.CheckCellMetadata,
     ]
-    c.GenerateFeedback.preprocessors = [stock.GetGrades, HideTests, OwnTextOnly, CSSHTMLHeaderPreprocessor]
+    c.GenerateFeedback.exporter_class = FeedbackPage  # nbgrader's own shows the hidden tests
+    c.GenerateFeedback.preprocessors = [stock.GetGrades]
 
 
 def load_config(folder: ClassFolder) -> Config:

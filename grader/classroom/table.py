@@ -10,8 +10,9 @@ from rich.text import Text
 from grader.classroom.changes import ScoreChange
 from grader.classroom.outcome import Outcome, Status
 from grader.classroom.summary import ClassSummary, Entry, StudentRow
+from grader.classroom.words import number
 
-__all__ = ["attention", "number", "print_changes", "print_summary", "progress_line"]
+__all__ = ["attention", "print_changes", "print_summary", "progress_line"]
 
 MOST = 10
 STYLE = {Status.GRADED: "", Status.LOOK: "yellow", Status.UNREADABLE: "red", Status.MISSING: "dim"}
@@ -121,8 +122,3 @@ def print_changes(changes: list[ScoreChange], console: Console, *, title: str) -
 
 def _points(value: float | None) -> str:
     return "-" if value is None else number(value)
-
-
-def number(value: float) -> str:
-    """Points as people write them: 4, 2.5."""
-    return f"{value:.2f}".rstrip("0").rstrip(".")
