@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
@@ -32,10 +33,18 @@ def _pages() -> Environment:
     return pages
 
 
+ASIDES = re.compile(r" ((?:Likely cause|Where to look): )")
+
+
 def told(text: str) -> Markup:
-    """A sentence of ours with `code` in it; what a student wrote into it is escaped."""
-    pieces = str(escape(text)).split("`")
-    if len(pieces) % 2 == 0:  # one mark too many: no code to be seen
+    """A finding's message: `code` as code, the likely cause and where to look on lines of their own, all escaped."""
+    message, *asides = ASIDES.split(text)
+    lines = [name + words for name, words in zip(asides[::2], asides[1::2], strict=True)]
+    return Markup("").join([_code(message), *(Markup('<span class="hint">{}</span>').format(_code(x)) for x in lines)])
+
+
+def _code(text: str) -> Markup:
+    pieces = text.split("`")
+    if len(pieces) % 2 == 0:  # one mark too many: it stands for itself
         return escape(text)
-    marked = (f"<code>{piece}</code>" if index % 2 else piece for index, piece in enumerate(pieces))
-    return Markup("".join(marked))  # noqa: S704 (escaped above)
+    return Markup("").join(Markup("<code>{}</code>").format(p) if i % 2 else p for i, p in enumerate(pieces))
