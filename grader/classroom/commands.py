@@ -76,7 +76,7 @@ def grade(
     if dry_run:
         print_changes(summary.changes, stderr, title="What a run without --dry-run would enter")
     else:
-        write_report(summary if lesson is None else _summary(summary.folder))
+        write_report(summary if lesson is None else _summary(summary.folder), after_run=True)
     _print(summary, as_json)
 
 
@@ -92,7 +92,7 @@ def _agreed(changes: list[ScoreChange], stderr: Console, *, yes: bool) -> bool:
 
 
 def report(path: Path, *, as_json: bool) -> None:
-    """Write report.html anew and print the class."""
+    """Write report.html and its tables anew and print the class."""
     summary = _summary(ClassFolder.open(path))
     write_report(summary)
     _print(summary, as_json)

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any
 
 from nbformat import NotebookNode
 
 from grader.classroom.master import grade_id
-from grader.classroom.outcome import ExerciseResult, result_of
+from grader.classroom.outcome import UNWRITTEN, ExerciseResult, result_of
 from grader.classroom.picture import Picture, picture
 from grader.exercises import catalogue
 from grader.grading.outputs import problem, verdict
@@ -21,6 +22,7 @@ __all__ = ["Code", "Part", "extras", "parts"]
 
 LONGEST = 20_000  # characters of a cell that are shown
 MOST = 4_000  # characters of what a cell printed
+MOST_CELLS = 40  # of the student's own beside the answers
 RIGHT, PARTLY, WRONG, TODO, LOOK, BY_HAND = "right", "partly", "wrong", "todo", "look", "by hand"
 
 
@@ -88,7 +90,7 @@ def parts(notebook: NotebookNode) -> list[Part]:
 def extras(notebook: NotebookNode, given: frozenset[str]) -> list[Code]:
     """The student's own cells beside the answers; given: the text of all cells that the lesson came with."""
     cells = (cell for cell in notebook.cells if not grade_id(cell) and cell.source.strip())
-    return [_code(cell) for cell in cells if cell.source not in given]
+    return [_code(cell) for cell in islice((c for c in cells if c.source not in given), MOST_CELLS)]
 
 
 def _part(cell: NotebookNode, answers: list[NotebookNode]) -> Part:
@@ -134,7 +136,7 @@ def _state(result: ExerciseResult) -> str:
         return RIGHT
     if result.doubtful:
         return LOOK
-    if result.problem == "not written yet":
+    if result.problem == UNWRITTEN:
         return TODO
     return PARTLY if result.points else WRONG
 

@@ -84,6 +84,10 @@ class ClassFolder:
     def report(self) -> Path:
         return self.root / "report.html"
 
+    @property
+    def tables(self) -> Path:
+        return self.root / "report"
+
     def source(self, lesson: str) -> Path:
         return self.root / "source" / lesson / f"{lesson}.ipynb"
 

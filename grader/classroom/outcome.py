@@ -10,10 +10,11 @@ from typing import Any
 from nbformat import NotebookNode
 
 from grader.classroom.folder import ClassFolder, write_atomically
+from grader.classroom.likeness import marks
 from grader.classroom.master import Master, grade_id, is_test
 from grader.grading.outputs import DIED, GRADER_FAILED, NO_RESULT, NOT_RUN, STOPPED, problem, score, verdict
 
-__all__ = ["ExerciseResult", "Outcome", "Status", "from_executed", "result_of"]
+__all__ = ["UNWRITTEN", "ExerciseResult", "Outcome", "Status", "from_executed", "marks_of", "result_of"]
 
 
 class Status(StrEnum):
@@ -55,6 +56,7 @@ class Outcome:
     notes     what was mended
     content, version   stand for what was handed in and for the test set; "": to be graded again
     stamp     stands for the files' sizes and times
+    answers   by exercise the marks of its answer (see likeness.py), with spaces between them
     """
 
     student: str
@@ -67,6 +69,7 @@ class Outcome:
     version: str = ""
     stamp: str = ""
     seconds: float = 0.0
+    answers: dict[str, str] = field(default_factory=dict)
 
     @property
     def points(self) -> float:
@@ -90,6 +93,7 @@ class Outcome:
         return cls(**{**found, "status": Status(found["status"]), "exercises": exercises})
 
 
+UNWRITTEN = "not written yet"
 UNJUDGED = "could not be judged"  # what the one finding of a report says that could not be made
 
 WORDS = {
@@ -97,7 +101,7 @@ WORDS = {
     STOPPED: "it did not finish in time",
     NOT_RUN: "it was not run: time limit of the submission",
     "EOFError": "it waits for input(); remove that line",
-    "NotImplementedError": "not written yet",
+    "NotImplementedError": UNWRITTEN,
     NO_RESULT: "the hidden test gave no usable result",
 }
 _TROUBLE = (DIED, STOPPED, NOT_RUN)
@@ -116,6 +120,17 @@ def from_executed(notebook: NotebookNode, master: Master) -> tuple[Status, str, 
         return Status.LOOK, f"{', '.join(doubtful)} entered as 0: {why}", results
     trouble += [f"{r.exercise}: {r.problem}" for r in results if "runs" in r.failed and r.problem]
     return Status.GRADED, "; ".join(trouble), results
+
+
+def marks_of(notebook: NotebookNode, master: Master, results: list[ExerciseResult]) -> dict[str, str]:
+    """The marks of the answers in a notebook, by exercise; exercises that nobody has begun are left out."""
+    sources = {grade_id(cell): cell.source for cell in notebook.cells if grade_id(cell)}
+    found = {}
+    for test, result in zip(master.points, results, strict=True):
+        answer = master.solution_of(test)
+        if answer in sources and result.problem != UNWRITTEN:
+            found[result.exercise] = " ".join(marks(sources[answer], master.released.get(answer, "")))
+    return {exercise: each for exercise, each in found.items() if each}
 
 
 def result_of(cell: NotebookNode, points: float, exercise: str) -> ExerciseResult:
@@ -138,7 +153,7 @@ def _unjudged(told: dict[str, Any]) -> str:
 def _unwritten(told: dict[str, Any]) -> str:
     """Says so when the checks met nothing but the stub."""
     messages = [str(finding.get("message")) for finding in _failed(told)]
-    return "not written yet" if any("NotImplementedError" in message for message in messages) else ""
+    return UNWRITTEN if any("NotImplementedError" in message for message in messages) else ""
 
 
 def _not_run(told: dict[str, Any]) -> str:

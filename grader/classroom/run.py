@@ -26,7 +26,7 @@ from grader.classroom.folder import ClassFolder
 from grader.classroom.gradebook import Entry, Writer, read_rows
 from grader.classroom.job import Job, prepare, stamp
 from grader.classroom.master import Master, load_master
-from grader.classroom.outcome import Outcome, Status, from_executed
+from grader.classroom.outcome import Outcome, Status, from_executed, marks_of
 from grader.classroom.progress import Watcher
 from grader.classroom.settings import find_alembic, load_config, setting
 from grader.classroom.summary import ClassSummary, summarise
@@ -286,6 +286,7 @@ class _Run:
             version,
             job.stamp,
             round(graded.seconds, 2),
+            marks_of(executed, master, results),
         )
         return outcome, Entry(job.student, job.lesson, executed, doubtful)
 

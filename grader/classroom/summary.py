@@ -193,4 +193,5 @@ def _paths(folder: ClassFolder) -> dict[str, str]:
         "gradebook": str(folder.gradebook),
         "feedback": str(folder.root / "feedback"),
         "report": str(folder.report),
+        "tables": str(folder.tables),
     }
