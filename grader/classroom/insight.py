@@ -179,7 +179,7 @@ def misconceptions(summary: ClassSummary) -> list[Misconception]:
 
 @dataclass(frozen=True)
 class Group:
-    """Answers that fail in the same way: the same checks, the same diagnosis."""
+    """Answers that fail in the same way: the same checks, the same diagnosis. problem: why the first has no score."""
 
     lesson: str
     exercise: str
@@ -191,10 +191,10 @@ class Group:
 
 def groups(summary: ClassSummary) -> list[Group]:
     """The wrong answers by how they fail, largest group first. What was never begun is no group."""
-    found: dict[tuple[str, str, tuple[str, ...], tuple[str, ...], str], list[str]] = defaultdict(list)
+    found: dict[tuple[str, str, tuple[str, ...], tuple[str, ...]], Group] = {}
     for row, entry, result in results(summary):
         if kind_of(result) not in ("right", "todo"):
-            failed = tuple(sorted(result.failed))
-            key = (entry.lesson, result.exercise, tuple(result.diagnosis), failed, "" if failed else result.problem)
-            found[key].append(row.student)
-    return sorted((Group(*key, students) for key, students in found.items()), key=lambda g: -len(g.students))
+            key = entry.lesson, result.exercise, tuple(result.diagnosis), tuple(sorted(result.failed))
+            group = found.setdefault(key, Group(*key, result.problem, []))
+            group.students.append(row.student)
+    return sorted(found.values(), key=lambda group: -len(group.students))
