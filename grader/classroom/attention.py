@@ -42,7 +42,9 @@ def attention(summary: ClassSummary, since: Since, median: float) -> list[Reason
     common = {lesson for lesson, count in handed_in.items() if count >= MOST_GONE * len(summary.rows)}
     found = [reason for row in summary.rows for reason in _of_student(row, common, median, summary.out_of)]
     found += [
-        Reason(c.student, c.lesson, Urgency.SOON, f"has fewer points than before: {number(c.before)}, now {number(c.now)}")
+        Reason(
+            c.student, c.lesson, Urgency.SOON, f"has fewer points than before: {number(c.before)}, now {number(c.now)}"
+        )
         for c in since.changed
         if c.before is not None and c.now is not None and c.now < c.before
     ]

@@ -12,8 +12,8 @@ from rich.console import Console
 from grader.classroom.changes import ScoreChange
 from grader.classroom.create import new_class
 from grader.classroom.folder import ClassFolder
-from grader.classroom.report_page import write_report
 from grader.classroom.progress import watcher
+from grader.classroom.report_page import write_report
 from grader.classroom.run import grade_class
 from grader.classroom.settings import find_alembic, load_config
 from grader.classroom.summary import ClassSummary, summarise

@@ -40,14 +40,15 @@ class FeedbackPage(Exporter):
 
     def from_notebook_node(self, nb: NotebookNode, resources: Any = None, **kw: Any) -> tuple[Any, dict[str, Any]]:
         """The page of a notebook, which the steps before may change."""
-        resources = self._init_resources(resources)
+        resources = self._init_resources(resources)  # type: ignore[no-untyped-call]
         for step in self._preprocessors:
             nb, resources = step(nb, resources)
         return self._page(nb, resources), resources
 
     def _page(self, nb: NotebookNode, resources: Resources) -> str:
         about = resources["nbgrader"]
-        title, given = _lesson(self._folder().release(about["assignment"]))
+        course: Any = self.parent  # nbgrader's converter
+        title, given = _lesson(ClassFolder(Path(course.coursedir.root)).release(about["assignment"]))
         return template("feedback.html.j2").render(
             lesson=about["assignment"],
             title=title or about["assignment"],
@@ -60,9 +61,6 @@ class FeedbackPage(Exporter):
             parts=parts(nb),
             extras=extras(nb, given),
         )
-
-    def _folder(self) -> ClassFolder:
-        return ClassFolder(Path(self.parent.coursedir.root))
 
 
 def _lesson(release: Path) -> tuple[str, frozenset[str]]:

@@ -11,10 +11,11 @@ from __future__ import annotations
 import ast
 import hashlib
 import io
+import keyword
 import math
 import tokenize
 import warnings
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -86,7 +87,7 @@ def _tokens(source: str) -> tuple[list[str], list[str]]:
             elif token.type in (tokenize.INDENT, tokenize.DEDENT, tokenize.NEWLINE):
                 found.append(tokenize.tok_name[token.type])
             elif token.type not in LEFT_OUT:
-                own = token.type == tokenize.NAME and before != "." and not _reserved(token.string)
+                own = token.type == tokenize.NAME and before != "." and token.string not in KEYWORDS
                 found.append(called.setdefault(token.string, f"n{len(called)}") if own else token.string)
                 before = token.string
     except (tokenize.TokenError, SyntaxError):
@@ -94,14 +95,7 @@ def _tokens(source: str) -> tuple[list[str], list[str]]:
     return found, comments
 
 
-def _reserved(name: str) -> bool:
-    return name in KEYWORDS
-
-
-KEYWORDS = frozenset(
-    "False None True and as assert break class continue def del elif else except finally for from global if import in is "
-    "lambda nonlocal not or pass raise return try while with yield torch self cls ctx staticmethod Function".split()
-)
+KEYWORDS = frozenset([*keyword.kwlist, "torch", "self", "cls", "ctx", "staticmethod", "Function"])
 
 
 def _runs(tokens: list[str]) -> list[str]:
@@ -180,8 +174,8 @@ def alike(answers: Iterable[tuple[str, Mapping[str, Iterable[str]]]]) -> list[Al
             pairs[pair][exercise] = shared
     people = len({student for marked in by_exercise.values() for student in marked})
     chance = math.log2(max(1, people * (people - 1) / 2))  # one pair in all is as much alike by chance
-    found = [made for pair, each in pairs.items() if (made := _weighed(pair, each)).bits > chance]
-    return sorted(found, key=lambda a: (-a.bits, a.students))[:SHOWN]
+    weighed = [made for pair, each in pairs.items() if (made := _weighed(pair, each)).bits > chance]
+    return sorted(weighed, key=lambda a: (-a.bits, a.students))[:SHOWN]
 
 
 def _in_exercise(marked: Mapping[str, tuple[str, ...]]) -> Iterator[tuple[tuple[str, str], _Shared]]:
@@ -196,9 +190,8 @@ def _in_exercise(marked: Mapping[str, tuple[str, ...]]) -> Iterator[tuple[tuple[
             bits = math.log2(len(marked) / len(students))
             for pair in combinations(sorted(students), 2):
                 _add(shared[pair], mark[0], bits)
-    lengths = {student: Counter(mark[0] for mark in found)["r"] for student, found in marked.items()}
     for pair, each in shared.items():
-        most = max(lengths[student] for student in pair)
+        most = max(sum(mark[0] == "r" for mark in marked[student]) for student in pair)
         if not each.whole and each.runs >= NEAR * most and each.runs > 2:
             each.whole, each.how = each.rarity / most, "nearly the same"
         if each.whole or each.words:

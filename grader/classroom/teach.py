@@ -14,8 +14,8 @@ __all__ = ["advice", "general", "phrase"]
 _TAUGHT = {
     "no_upstream": (
         "ignore the upstream gradient",
-        "The chain rule with two boxes on the board: what comes from above, times the local slope. Let them check with a "
-        "loss that is not the plain sum, so that the upstream is not all ones.",
+        "The chain rule with two boxes on the board: what comes from above, times the local slope. Let them check "
+        "with a loss that is not the plain sum, so that the upstream is not all ones.",
     ),
     "identity": (
         "hand the upstream gradient on unchanged",
@@ -38,7 +38,7 @@ _TAUGHT = {
     ),
     "clamped_upstream": (
         "clip the upstream gradient",
-        "A backward is linear in the upstream gradient: twice the upstream, twice the answer. Test it with 10 and with -10.",
+        "A backward is linear in the upstream gradient: twice the upstream, twice the answer. Test with 10 and -10.",
     ),
     "clips_gradient": (
         "clip the gradient where the input should decide",
@@ -94,7 +94,10 @@ _TAUGHT = {
         "let the gradient decide what passes",
         "The mask comes from the input of forward: the gradient's own sign has no say.",
     ),
-    "no_window": ("leave the window out", "What a straight-through estimator owes for x far away: sketch clip(x, -1, 1)."),
+    "no_window": (
+        "leave the window out",
+        "What a straight-through estimator owes for x far away: sketch clip(x, -1, 1)",
+    ),
     "one_sided": ("bound one side only", "A window has two ends: test with inputs beyond each of them."),
     "nan_hidden": ("hide NaN", "A comparison with NaN is False: which of the two ways of writing the mask keeps it?"),
     "always_true": (
