@@ -60,5 +60,8 @@ def scores(summary: ClassSummary) -> dict[tuple[str, str], float]:
 
 
 def _alike(summary: ClassSummary) -> list[Alike]:
-    entries = ((row.student, entry.outcome.answers) for row in summary.rows for entry in row.entries)
-    return alike((student, {name: each.split() for name, each in answers.items()}) for student, answers in entries)
+    entries = ((row.student, entry) for row in summary.rows for entry in row.entries)
+    return alike(
+        (student, entry.lesson, {name: each.split() for name, each in entry.outcome.answers.items()})
+        for student, entry in entries
+    )

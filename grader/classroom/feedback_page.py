@@ -35,6 +35,7 @@ class FeedbackPage(Exporter):
     def from_filename(self, filename: str, resources: Any = None, **kw: Any) -> tuple[Any, dict[str, Any]]:
         """The page of a notebook file, which autograding has written and checked: it is not checked again."""
         notebook = nbformat.v4.reads(Path(filename).read_text(encoding="utf-8"))
+        resources = self._init_resources(resources)  # type: ignore[no-untyped-call]
         resources["metadata"]["path"] = os.path.dirname(filename)
         return self.from_notebook_node(notebook, resources)
 

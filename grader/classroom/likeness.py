@@ -16,7 +16,7 @@ import math
 import tokenize
 import warnings
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import combinations
@@ -158,27 +158,49 @@ class _Shared:
     words: float = 0.0
 
 
-def alike(answers: Iterable[tuple[str, Mapping[str, Iterable[str]]]]) -> list[Alike]:
+def alike(answers: Iterable[tuple[str, str, Mapping[str, Sequence[str]]]]) -> list[Alike]:
     """The pairs of students that are more alike than any two would be by chance, most alike first; at most 20.
 
-    answers: the student, and the marks of each of their answers by exercise; a student may come several times.
+    answers: student, lesson, and by exercise the marks of each answer, for every submission.
     """
-    by_exercise: dict[str, dict[str, tuple[str, ...]]] = defaultdict(dict)
-    for student, each in answers:
+    marked: dict[str, dict[str, Sequence[str]]] = defaultdict(dict)  # exercise -> student -> marks
+    lessons: dict[str, set[str]] = defaultdict(set)
+    answered: dict[str, set[str]] = defaultdict(set)
+    for student, lesson, each in answers:
         for exercise, found in each.items():
             if found:
-                by_exercise[exercise][student] = tuple(found)
+                marked[exercise][student] = found
+                lessons[lesson].add(exercise)
+                answered[student].add(exercise)
     pairs: dict[tuple[str, str], dict[str, _Shared]] = defaultdict(dict)
-    for exercise, marked in by_exercise.items():
-        for pair, shared in _in_exercise(marked):
+    for exercise, of_students in marked.items():
+        for pair, shared in _in_exercise(of_students):
             pairs[pair][exercise] = shared
-    people = len({student for marked in by_exercise.values() for student in marked})
-    chance = math.log2(max(1, people * (people - 1) / 2))  # one pair in all is as much alike by chance
-    weighed = [made for pair, each in pairs.items() if (made := _weighed(pair, each)).bits > chance]
-    return sorted(weighed, key=lambda a: (-a.bits, a.students))[:SHOWN]
+    scopes = [set(marked), *(lessons.values() if len(lessons) > 1 else ())]  # all of them, or one lesson copied
+    chance = math.log2(max(1, len(scopes) * len(answered) * (len(answered) - 1) / 2))  # one pair in all reaches that
+    found_alike = []
+    for pair, each in pairs.items():
+        both = answered[pair[0]] & answered[pair[1]]
+        bits = max(_bits(each, both & scope) for scope in scopes)
+        if bits > chance:
+            found_alike.append(_described(pair, each, bits))
+    return sorted(found_alike, key=lambda a: (-a.bits, a.students))[:SHOWN]
 
 
-def _in_exercise(marked: Mapping[str, tuple[str, ...]]) -> Iterator[tuple[tuple[str, str], _Shared]]:
+def _bits(shared: Mapping[str, _Shared], scope: set[str]) -> float:
+    """How much two students share in some exercises, less what it counts that these could be any of `scope`."""
+    found = [each for exercise, each in shared.items() if exercise in scope]
+    return sum(each.whole + each.words for each in found) - math.log2(math.comb(len(scope), len(found)))
+
+
+def _described(pair: tuple[str, str], each: Mapping[str, _Shared], bits: float) -> Alike:
+    how: dict[str, list[str]] = defaultdict(list)
+    for exercise, shared in each.items():
+        how[shared.how or "the same comment"].append(exercise)
+    return Alike(pair, dict(how), sum(shared.comments for shared in each.values()), bits)
+
+
+def _in_exercise(marked: Mapping[str, Sequence[str]]) -> Iterator[tuple[tuple[str, str], _Shared]]:
     holders: dict[str, list[str]] = defaultdict(list)
     for student, found in marked.items():
         for mark in found:
@@ -208,11 +230,3 @@ def _add(shared: _Shared, kind: str, bits: float) -> None:
     elif bits > shared.whole or kind == "t":
         shared.whole = max(bits, shared.whole)
         shared.how = "the same to the letter" if kind == "t" or "letter" in shared.how else "the same but for names"
-
-
-def _weighed(pair: tuple[str, str], each: Mapping[str, _Shared]) -> Alike:
-    how: dict[str, list[str]] = defaultdict(list)
-    for exercise, shared in each.items():
-        how[shared.how or "the same comment"].append(exercise)
-    bits = sum(shared.whole + shared.words for shared in each.values())
-    return Alike(pair, dict(how), sum(shared.comments for shared in each.values()), bits)
