@@ -15,8 +15,8 @@ from nbformat import NotebookNode
 from grader.classroom.master import grade_id
 from grader.classroom.outcome import UNWRITTEN, ExerciseResult, result_of
 from grader.classroom.picture import Picture, picture
-from grader.exercises import catalogue
 from grader.grading.outputs import problem, verdict
+from grader.outline import outlines
 
 __all__ = ["Code", "Part", "extras", "parts"]
 
@@ -102,7 +102,7 @@ def _part(cell: NotebookNode, answers: list[NotebookNode]) -> Part:
         return Part(grade_id(cell), grade_id(cell), BY_HAND, points, out_of, answers=shown, comments=comments)
     told = verdict(cell.outputs) or {}
     result = result_of(cell, out_of, grade_id(answers[-1]) if answers else grade_id(cell))
-    known = catalogue().get(result.exercise)
+    known = outlines().get(result.exercise)
     mistake = next(iter(result.diagnosis), "")
     return Part(
         result.exercise,
@@ -111,7 +111,7 @@ def _part(cell: NotebookNode, answers: list[NotebookNode]) -> Part:
         points,
         out_of,
         None if points == result.points else result.points,
-        known.sentence(mistake) if known and mistake else "",
+        known.mistakes.get(mistake, "") if known else "",
         mistake,
         result.problem,
         [(str(f.get("check")), str(f.get("message"))) for f in _findings(told) if not f.get("passed", True)],

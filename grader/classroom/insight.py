@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from grader.classroom.outcome import UNWRITTEN, ExerciseResult
 from grader.classroom.summary import ClassSummary, Entry, StudentRow
 from grader.classroom.teach import advice, general, phrase
+from grader.outline import outlines
 
 __all__ = [
     "ExerciseCount",
@@ -123,9 +124,7 @@ class ExerciseCount:
 
 def exercise_counts(summary: ClassSummary) -> list[ExerciseCount]:
     """One for each exercise that somebody handed in, in the order of the lessons."""
-    from grader.exercises import catalogue
-
-    known, found = catalogue(), dict[tuple[str, str], ExerciseCount]()
+    known, found = outlines(), dict[tuple[str, str], ExerciseCount]()
     for _, entry, result in results(summary):
         key = entry.lesson, result.exercise
         if key not in found:

@@ -6,8 +6,9 @@ sentence that its author reads, and the exercise's first hint, say it best.
 
 from __future__ import annotations
 
-from grader.exercises import catalogue
-from grader.transforms import TRANSFORMS
+from collections import Counter
+
+from grader.outline import outlines
 
 __all__ = ["advice", "general", "phrase"]
 
@@ -114,12 +115,14 @@ def phrase(misconception: str) -> str:
 
 def general(misconception: str) -> str:
     """What the mistake says to its author whatever the exercise; "" for one that belongs to a single exercise."""
-    return next((transform.sentence for transform in TRANSFORMS if transform.id == misconception), "")
+    said = Counter(one.mistakes[misconception] for one in outlines().values() if misconception in one.mistakes)
+    sentence, times = said.most_common(1)[0] if said else ("", 0)
+    return sentence if times > 1 else ""
 
 
 def advice(misconception: str, exercise: str) -> str:
     """What to teach next, in a sentence or two; "" where nothing is known of it."""
     if misconception in _TAUGHT:
         return _TAUGHT[misconception][1]
-    known = catalogue().get(exercise)
+    known = outlines().get(exercise)
     return f"The exercise's first hint: {known.hints[0]}" if known and known.hints else ""

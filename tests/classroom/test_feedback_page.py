@@ -25,7 +25,8 @@ from grader.classroom.picture import picture
 from grader.classroom.run import grade_class
 from grader.classroom.settings import load_config
 from grader.exercises import catalogue, get
-from grader.hidden import MIME, class_seed
+from grader.grading.outputs import MIME
+from grader.hidden import class_seed
 
 from .test_nbgrader_commands import nbgrader
 
