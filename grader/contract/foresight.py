@@ -56,7 +56,7 @@ def foresee(questions: Questions, subject: Subject, seconds: float) -> Foreseen:
                 answers = subject.observe_each([probe for _, probe in asked])  # up to the first that failed
                 for (check, probe), seen in zip(asked, answers, strict=False):
                     if seen.failure is not None and seen.failure.type in (ENDLESS, GONE):
-                        return {}
+                        return found
                     found.setdefault(check, []).append((probe, seen))
                 asked = asked[len(answers) :]
     except TimeLimit:

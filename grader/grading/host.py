@@ -69,16 +69,22 @@ class Host:
         }
 
     def answer_one(self) -> None:
-        """Read one request and write its answers: (True, value), or (False, what went wrong in words); then DONE."""
+        """Read one request and write its answers: (True, value), or (False, what went wrong in words); then DONE.
+
+        Each as it comes, so that what was found before the code ends the process is not lost.
+        """
         kind, self.sequence, body = self.channel.receive()
         if kind in (Kind.APPLY, Kind.VJP):
             return  # an answer that came when the code that asked had been stopped
         process = os.getpid()
-        answers = [Frame(Kind.REPLY, self.sequence, one) for one in self.answers(kind, body)]
-        done = Frame(Kind.DONE, self.sequence, encode(messages.cut(tuple(self.replaced)), FROM_HOST))
+        for one in self.answers(kind, body):
+            self.reply(process, Frame(Kind.REPLY, self.sequence, one))
+        self.reply(process, Frame(Kind.DONE, self.sequence, encode(messages.cut(tuple(self.replaced)), FROM_HOST)))
+
+    def reply(self, process: int, frame: Frame) -> None:
         if os.getpid() != process:
             os._exit(1)
-        self.channel.send(*answers, done)
+        self.channel.send(frame)
 
     def answers(self, kind: int, body: bytes) -> Iterator[bytes]:
         try:
@@ -132,12 +138,13 @@ class Host:
         self, subject: int, probes: tuple[Any, ...], state: Tensor | None, seconds: float
     ) -> Iterator[tuple[Any, ...]]:
         """One observation per probe; after one that failed no more."""
-        with self.limited(state, seconds):
-            for probe in probes:
+        for probe in probes:
+            with self.limited(state, seconds):
                 seen = self.subjects[subject].observe(messages.probe(probe))
-                yield messages.plain_observation(seen)
-                if seen.failure is not None:
-                    return
+                plain = messages.plain_observation(seen)
+            yield plain
+            if seen.failure is not None:
+                return
 
     def call(
         self, subject: int, args: Any, layout: Any, before: Any, state: Tensor | None, seconds: float

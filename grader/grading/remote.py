@@ -70,9 +70,15 @@ class Link:
     def answers(self, kind: Kind, *request: Any, most: int, until: float) -> list[tuple[bool, Any]]:
         """From one to `most` answers to a request, each with whether it went well. Raises Lost."""
         until = min(until, self.deadline)
-        with self._conversation():
-            functions = self._send(kind, (self.watch, *request), until)
-            return self._replies(functions, most, until)
+        found: list[tuple[bool, Any]] = []
+        try:
+            with self._conversation():
+                functions = self._send(kind, (self.watch, *request), until)
+                self._replies(functions, found, most, until)
+        except Lost:
+            if not found:  # else what was found before stands, and the next question is told
+                raise
+        return found
 
     def _send(self, kind: Kind, request: tuple[Any, ...], until: float) -> list[Callable[..., Any]]:
         """Send a request; the functions among its arguments."""
@@ -99,9 +105,10 @@ class Link:
             self._lose(ENDLESS, "stopped")
             raise
 
-    def _replies(self, functions: list[Callable[..., Any]], most: int, until: float) -> list[tuple[bool, Any]]:
+    def _replies(
+        self, functions: list[Callable[..., Any]], found: list[tuple[bool, Any]], most: int, until: float
+    ) -> None:
         """Wait for the replies; meanwhile run the functions of the request when the process asks for it."""
-        found: list[tuple[bool, Any]] = []
         for _ in range(_REVERSE_CALLS + most):
             frame = self.channel.receive(until)
             if frame.sequence != self.sequence:
@@ -110,7 +117,7 @@ class Link:
                 found.append(messages.answer(decode(frame.body, FROM_HOST)))
             elif frame.kind == Kind.DONE and found:
                 self.replaced = messages.texts(decode(frame.body, FROM_HOST))
-                return found
+                return
             elif frame.kind in (Kind.APPLY, Kind.VJP):
                 answer = Frame(frame.kind, self.sequence, _run(frame, functions))
                 self.channel.send(answer, deadline=until)
@@ -184,8 +191,12 @@ class RemoteSubject:
             if seen[-1].failure is not None:
                 return seen
         if len(seen) < len(probes):
-            seen.append(Observation(failure=Failure("forward", "ProtocolError", "too few answers")))
+            seen.append(Observation(failure=self._why_no_more()))
         return seen
+
+    def _why_no_more(self) -> Failure:
+        lost = self.link.lost
+        return Failure("forward", *(("ProtocolError", "too few answers") if lost is None else (lost.kind, str(lost))))
 
     def call(self, args: Args, layout: Layout = "contiguous", before: Args | None = None) -> Observation:
         (seen,) = self._ask(Kind.CALL, "call", args, layout, before)
