@@ -10,12 +10,17 @@ alike.py       when a cell is another one again
 repair.py      mends a copy of a submission: doubled, deleted, moved and changed cells
 execute.py     runs a repaired notebook and survives what is in it
 settle.py      turns the outputs of a test cell into a score that nbgrader cannot misread
-preprocessors.py  the pieces nbgrader itself plugs in: repair before grading, no hidden tests in feedback
-gradebook.py   the one writer: nbgrader's converters, one submission at a time
+preprocessors.py  what nbgrader itself plugs in before grading: repair
+gradebook.py   the one writer of gradebook, autograded/ and feedback/
+feedback.py    a student's feedback/ folder; the page in it: feedback_page.py, feedback_parts.py, picture.py,
+               highlight.py
 run.py         grader grade: all of it, in parallel, whatever the files are like
 outcome.py     what became of one submission; kept so that an unchanged one is not run again
 summary.py     the class as numbers: rows, totals, most common mistakes
-table.py, page.py   the same in the terminal and as report.html
+table.py       the same in the terminal
+class_report.py  what there is to tell of a class: insight.py, attention.py, snapshot.py, likeness.py, teach.py
+report_page.py, tables.py   the same as report.html and as CSV files in report/
+templates.py   the templates in pages/; words.py: numbers as people write them
 example.py     a sample class made from the exercises' own misconceptions
 """
 

@@ -179,11 +179,11 @@ def alike(answers: Iterable[tuple[str, str, Mapping[str, Sequence[str]]]]) -> li
     scopes = [set(marked), *(lessons.values() if len(lessons) > 1 else ())]  # all of them, or one lesson copied
     chance = math.log2(max(1, len(scopes) * len(answered) * (len(answered) - 1) / 2))  # one pair in all reaches that
     found_alike = []
-    for pair, by_exercise in pairs.items():
+    for pair, in_common in pairs.items():
         both = answered[pair[0]] & answered[pair[1]]
-        bits = max(_bits(by_exercise, both & scope) for scope in scopes)
+        bits = max(_bits(in_common, both & scope) for scope in scopes)
         if bits > chance:
-            found_alike.append(_described(pair, by_exercise, bits))
+            found_alike.append(_described(pair, in_common, bits))
     return sorted(found_alike, key=lambda a: (-a.bits, a.students))[:SHOWN]
 
 
