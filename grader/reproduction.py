@@ -11,7 +11,7 @@ from torch import Tensor
 
 from grader.subject import Args, Layout, Probe
 
-__all__ = ["reproduction"]
+__all__ = ["names_of", "reproduction"]
 
 MOST_ELEMENTS = 24
 
@@ -29,7 +29,7 @@ def reproduction(symbol: str, check: str, last: Probe | Args | None, named_as: C
     args = last.args if isinstance(last, Probe) else last
     if not all(_is_short(a) for a in args):
         return ""
-    tensors = _names(named_as, args)
+    tensors = names_of(named_as, args)
     names = [n if isinstance(a, Tensor) else literal(a) for n, a in zip(tensors, args, strict=True)]
     if not isinstance(last, Probe):
         return "\n".join([*_definitions(args, names, ()), f"{symbol}({', '.join(names)})"])
@@ -69,7 +69,7 @@ def _definitions(args: Args, names: list[str], wanted: tuple[bool, ...]) -> list
     return lines
 
 
-def _names(named_as: Callable[..., Any] | None, args: Sequence[Any]) -> list[str]:
+def names_of(named_as: Callable[..., Any] | None, args: Sequence[Any]) -> list[str]:
     """A name for each argument: that of the parameter, or x, x2, ... where that would not do."""
     try:
         parameters = inspect.signature(named_as).parameters.values() if named_as else ()

@@ -18,7 +18,7 @@ from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
 from matplotlib.patches import FancyBboxPatch
 
-__all__ = ["COLORS", "TEXT", "chain", "figure", "heat"]
+__all__ = ["COLORS", "TEXT", "canvas", "chain", "figure", "heat"]
 
 TEXT = "#797979"
 """The grey that is equally far from white and from #111."""
@@ -90,6 +90,18 @@ def figure(
     _load_backend()
     with mpl.rc_context(_STYLE):
         return plt.subplots(rows, columns, figsize=size, **options)
+
+
+def canvas(
+    columns: int = 1, rows: int = 1, *, width: float, height: float, **kwargs: Any
+) -> tuple[_CourseFigure, Any]:
+    """The same figure for a program that only wants its bytes: pyplot does not know it, so nothing shows it by itself
+    and nothing need close it. Axes as an array of `rows` x `columns`.
+    """
+    with mpl.rc_context(_STYLE):
+        fig = _CourseFigure(figsize=(width, height), layout="constrained", frameon=False)
+        axes = fig.subplots(rows, columns, squeeze=False, subplot_kw={"axes_class": _CourseAxes}, **kwargs)
+    return fig, axes
 
 
 @cache

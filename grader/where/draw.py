@@ -1,0 +1,129 @@
+"""Draws a Where with matplotlib, in the look of the course's figures: mid-tones on no background.
+
+Import it late: matplotlib takes a third of a second when it is first loaded.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import matplotlib as mpl
+import numpy as np
+from matplotlib.axes import Axes
+
+from grader.learning.plots import COLORS, TEXT, canvas, heat
+from grader.where.model import Grid, Line, Mark, Number, Plot, Where
+
+__all__ = ["Picture", "picture"]
+
+DOTS = 2  # of the PNG for each CSS pixel, so that it is sharp on a dense screen
+PIXELS = 80  # CSS pixels for each inch of the figure
+_BLUE, _ORANGE = COLORS[0], COLORS[1]
+_WRITTEN = 9  # columns up to which the values are written into the squares
+
+
+@dataclass(frozen=True)
+class Picture:
+    """The bytes of a picture, and its size in CSS pixels. words: its alt text."""
+
+    data: bytes
+    form: Literal["png", "svg"]
+    width: int
+    height: int
+    words: str
+
+
+def picture(where: Where, *, form: Literal["png", "svg"] = "png") -> Picture:
+    """Draw what was found. The same Where gives the same bytes."""
+    grids = [p for p in where.panels if isinstance(p, Grid)]
+    figure = _grids(grids) if grids else _plots([p for p in where.panels if isinstance(p, Plot)])
+    target = io.BytesIO()
+    with mpl.rc_context({"svg.hashsalt": "where"}):
+        metadata: Any = {"Software": None} if form == "png" else {"Date": None, "Creator": None}
+        figure.savefig(target, format=form, dpi=DOTS * PIXELS, metadata=metadata)
+    width, height = (round(float(inches) * PIXELS) for inches in figure.get_size_inches())
+    return Picture(target.getvalue(), form, width, height, where.words)
+
+
+# ---- curves ----------------------------------------------------------------------------------------------------------
+
+
+def _plots(plots: Sequence[Plot]) -> Any:
+    figure, axes = canvas(len(plots), width=4.4 * len(plots), height=3.0)
+    for ax, plot in zip(axes.flat, plots, strict=True):
+        _plot(ax, plot)
+    return figure
+
+
+def _plot(ax: Axes, plot: Plot) -> None:
+    x = np.array(plot.x)
+    for low, high in plot.shaded:
+        ax.axvspan(low, high, color=_ORANGE, alpha=0.13, lw=0)
+    pair = {line.role: _floats(line.y) for line in plot.lines}
+    if len(pair) == 2 and plot.shaded:
+        inside = np.any([(x >= low) & (x <= high) for low, high in plot.shaded], axis=0)
+        ax.fill_between(x, pair["yours"], pair["right"], where=inside, color=_ORANGE, alpha=0.3, lw=0)
+    for line in plot.lines:
+        _line(ax, x, line)
+    for mark in plot.marks:
+        _mark(ax, mark)
+    ax.margins(x=0)
+    ax.axhline(0, color=TEXT, lw=0.5, zorder=0)
+    ax.set(title=plot.title, xlabel=plot.across)
+    low, high = ax.get_ylim()
+    ax.set_ylim(low, high + 0.12 * (len(plot.lines) + 0.5) * (high - low))  # room for the legend
+    ax.legend(loc="upper left", fontsize=9, borderpad=0, handlelength=1.6)
+
+
+def _line(ax: Axes, x: np.ndarray[Any, Any], line: Line) -> None:
+    style: dict[str, Any] = {"color": _ORANGE, "lw": 1.8} if line.role == "yours" else {"color": _BLUE, "lw": 3.4, "alpha": 0.75}
+    dashes = (0, (5, 2)) if line.role == "yours" else "-"
+    ax.plot(x, _floats(line.y), label=line.label, linestyle=dashes, **style)
+
+
+def _mark(ax: Axes, mark: Mark) -> None:
+    low, high = (np.nan if v is None else v for v in (mark.low, mark.high))
+    ax.plot([mark.x, mark.x], [low, high], color=_BLUE, lw=3.4, marker="o", ms=5, alpha=0.75, zorder=3)
+    if mark.y is None:
+        ax.axvline(mark.x, color=_ORANGE, lw=1.2, linestyle=":")
+        ax.annotate("no number", (mark.x, 0), (4, 10), textcoords="offset points", color=_ORANGE, fontsize=9)
+        return
+    ax.plot([mark.x], [mark.y], color=_ORANGE, marker="X", ms=9, mec="none", zorder=4)
+
+
+def _floats(values: Sequence[Number]) -> np.ndarray[Any, Any]:
+    return np.array([np.nan if v is None else v for v in values], dtype=float)
+
+
+# ---- matrices --------------------------------------------------------------------------------------------------------
+
+
+def _grids(grids: Sequence[Grid]) -> Any:
+    """Side by side where that fits a page, else one above the other."""
+    rows, columns = len(grids[0].rows), len(grids[0].columns)
+    cell = 0.5 if columns <= _WRITTEN else 0.3
+    wide, tall = columns * cell + 0.9, rows * cell * 0.8 + 1.1
+    beside = 3 * wide <= 10.5
+    shape = (len(grids), 1) if beside else (1, len(grids))
+    width, height = (len(grids) * wide, tall) if beside else (wide, len(grids) * tall)
+    figure, axes = canvas(*shape, width=max(width, 4.0), height=height)
+    most = max((abs(v) for g in grids[:2] for row in g.values for v in row if v is not None), default=1.0)
+    for index, (ax, grid) in enumerate(zip(axes.flat, grids, strict=True)):
+        _grid(ax, grid, most, named=index == 0 or not beside)
+    return figure
+
+
+def _grid(ax: Axes, grid: Grid, most: float, *, named: bool) -> None:
+    matrix = np.array([[np.nan if v is None else v for v in row] for row in grid.values], dtype=float)
+    written = len(grid.columns) <= _WRITTEN
+    heat(ax, matrix, limit=most or 1.0, decimals=2 if written else 0)
+    if not written:
+        for text in list(ax.texts):
+            text.remove()
+    ax.set_aspect("auto")
+    ax.set_title(grid.title, fontsize=10)
+    ax.set_xticks(range(len(grid.columns)), grid.columns, rotation=90, fontsize=8)
+    ax.set_yticks(range(len(grid.rows)), grid.rows if named else [""] * len(grid.rows), fontsize=8)
