@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from typing import Any
 
 from grader.battery import PUBLIC_SEED, judge
@@ -11,7 +12,7 @@ from grader.local import LocalSubject, what_is
 from grader.report import Finding, Report
 from grader.subject import Description, Elsewhere
 
-__all__ = ["check", "verdict"]
+__all__ = ["check", "verdict", "with_where"]
 
 _HIDDEN = "In a grading run the hidden test judges, not check()."
 
@@ -30,7 +31,7 @@ def check(exercise: str, thing: Any) -> Report:
         found = exercises.get(exercise)
         if "GRADER_CLASS_SECRET" in os.environ:
             return Report(found.id, found.title, False, 0.0, found.points, (), started=False, remarks=(_HIDDEN,))
-        report = verdict(found, thing, PUBLIC_SEED)
+        report = with_where(found, thing, verdict(found, thing, PUBLIC_SEED))
     except GraderError as error:
         return Report(str(exercise), str(exercise), False, 0.0, 0, (Finding("exercise", False, str(error)),))
     record_check(report)
@@ -52,6 +53,18 @@ def verdict(exercise: Exercise, thing: Any, seed: int, *, diagnose: bool = True)
     except BaseException as error:  # a class can be built so that the mere sight of it raises
         text = f"{exercise.symbol} could not be judged: {type(error).__name__} was raised while it was looked at."
         return _nothing(exercise, Finding("runs", False, text))
+
+
+def with_where(exercise: Exercise, thing: Any, report: Report) -> Report:
+    """The report on `thing`, a thing of this process, with what a picture of the mistake is drawn from, if one helps."""
+    if report.passed or not report.started:
+        return report
+    from grader.where.find import find_where
+
+    try:
+        return replace(report, where=find_where(exercise, LocalSubject(thing), report))
+    except Exception:  # a class can be built so that the mere sight of it raises
+        return report
 
 
 def _nothing(exercise: Exercise, finding: Finding) -> Report:

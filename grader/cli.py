@@ -179,13 +179,22 @@ def report(folder: Path, as_json: bool) -> None:
     help="Seconds before giving up.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the verdict as JSON.")
-def check(exercise: str, file: Path, name: str | None, time_limit: float, as_json: bool) -> None:
+@click.option("--watch", is_flag=True, help="Check again each time FILE is saved, until Ctrl+C.")
+def check(exercise: str, file: Path, name: str | None, time_limit: float, as_json: bool, watch: bool) -> None:
     """Run the full battery on one implementation: exit 0 passed, 1 not passed, 2 could not be checked."""
-    from grader.loading import check_file
+    from grader.loading import Wanted, check_file
+    from grader.report_text import show
 
-    outcome = check_file(exercise, file, name, seconds=time_limit)
-    click.echo(json.dumps(outcome.verdict, indent=2) if as_json else outcome.text)
-    sys.exit(0 if outcome.passed else 1)
+    wanted = Wanted(exercise, file, name, time_limit)
+    if watch:
+        from grader.watching import watch as check_on_save
+
+        if as_json:
+            raise click.UsageError("--watch is for people: leave out --json.")
+        return check_on_save(wanted)
+    report = check_file(wanted)
+    click.echo(json.dumps(report.to_dict(), indent=2)) if as_json else show(report)
+    sys.exit(0 if report.passed else 1)
 
 
 @main.command()

@@ -202,7 +202,7 @@ def _differing(setting: _Setting, x: Tensor, got: Tensor, low: Tensor, high: Ten
     for at, y, least, most in zip(*(t.double().flatten().tolist() for t in (x, got, low, high)), strict=True):
         if setting.low <= at <= setting.high and not least - 1e-9 <= y <= most + 1e-9:
             found.append(Mark(at + 0.0, *rounded((y, least, most))))
-    return found
+    return list(dict.fromkeys(found))  # 0 and -0 are one point
 
 
 # ---- what is told ----------------------------------------------------------------------------------------------------

@@ -105,18 +105,19 @@ def _grids(grids: Sequence[Grid]) -> Any:
     """Side by side where that fits a page, else one above the other."""
     rows, columns = len(grids[0].rows), len(grids[0].columns)
     cell = 0.5 if columns <= _WRITTEN else 0.3
-    wide, tall = columns * cell + 0.9, rows * cell * 0.8 + 1.1
+    wide, tall = columns * cell + 0.9, rows * cell * 0.8 + 0.4
     beside = 3 * wide <= 10.5
     shape = (len(grids), 1) if beside else (1, len(grids))
     width, height = (len(grids) * wide, tall) if beside else (wide, len(grids) * tall)
+    height += 0.7  # the names of the columns
     figure, axes = canvas(*shape, width=max(width, 4.0), height=height)
     most = max((abs(v) for g in grids[:2] for row in g.values for v in row if v is not None), default=1.0)
     for index, (ax, grid) in enumerate(zip(axes.flat, grids, strict=True)):
-        _grid(ax, grid, most, named=index == 0 or not beside)
+        _grid(ax, grid, most, named=index == 0 or not beside, below=beside or index == len(grids) - 1)
     return figure
 
 
-def _grid(ax: Axes, grid: Grid, most: float, *, named: bool) -> None:
+def _grid(ax: Axes, grid: Grid, most: float, *, named: bool, below: bool) -> None:
     matrix = np.array([[np.nan if v is None else v for v in row] for row in grid.values], dtype=float)
     written = len(grid.columns) <= _WRITTEN
     heat(ax, matrix, limit=most or 1.0, decimals=2 if written else 0)
@@ -125,5 +126,5 @@ def _grid(ax: Axes, grid: Grid, most: float, *, named: bool) -> None:
             text.remove()
     ax.set_aspect("auto")
     ax.set_title(grid.title, fontsize=10)
-    ax.set_xticks(range(len(grid.columns)), grid.columns, rotation=90, fontsize=8)
+    ax.set_xticks(range(len(grid.columns)), grid.columns if below else [""] * len(grid.columns), rotation=90, fontsize=8)
     ax.set_yticks(range(len(grid.rows)), grid.rows if named else [""] * len(grid.rows), fontsize=8)

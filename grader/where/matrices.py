@@ -29,6 +29,7 @@ __all__ = ["jacobians", "values"]
 MOST_ROWS, MOST_COLUMNS, MOST_PROBED = 24, 24, 48
 FEW = 12  # columns up to which every argument is shown, not only those that differ
 STEP = 1e-6
+NOISE = 1e-8  # a finite difference below it is a zero
 
 
 def jacobians(exercise: Exercise, subject: Subject) -> Where | None:
@@ -96,7 +97,7 @@ def _compared(
     if size != 1.0:
         said += f" Each row of yours comes from an upstream gradient of {number(size)}, divided by it again."
     shown = [labels[k] for k in kept]
-    named = (source, right), ("your backward", yours), ("difference", yours - right)
+    named = (source, right.where(right.abs() > NOISE, 0.0)), ("your backward", yours), ("difference", _gap(yours, right, bad))
     return Where(said, tuple(_grid(title, rows, shown, m[:, kept]) for title, m in named))
 
 
@@ -186,8 +187,13 @@ def _side_by_side(what: str, mine: Tensor, right: Tensor) -> Where | None:
         f"{instead(float(mine[i, j]), float(right[i, j]))}."
     )
     rows, columns = ([str(k) for k in range(n)] for n in right.shape)
-    named = ("expected", right), ("yours", mine), ("difference", mine - right)
+    named = ("expected", right), ("yours", mine), ("difference", _gap(mine, right, bad))
     return Where(said, tuple(_grid(title, rows, columns, m) for title, m in named))
+
+
+def _gap(yours: Tensor, right: Tensor, bad: Tensor) -> Tensor:
+    """By how much they differ; exactly 0 where they count as equal."""
+    return (yours - right).where(bad, torch.zeros(()).double())
 
 
 def _grid(title: str, rows: Sequence[str], columns: Sequence[str], matrix: Tensor) -> Grid:
