@@ -41,8 +41,8 @@ _STYLE = (
     ".grader-report .gr-more{padding-left:1.2em;font-size:.95em}.grader-report .gr-small{opacity:.8;font-size:.92em}"
 )
 _LARGE = (
-    ".jp-OutputArea-child .grader-report img.gr-picture{display:block;width:min(100%,%dpx)!important;"
-    "max-width:100%%;height:auto!important;margin:.4em 0}"
+    ".jp-OutputArea-child .grader-report img.gr-picture{display:block;width:var(--gr-width)!important;"
+    "max-width:100%;height:auto!important;margin:.4em 0}"
     ".jp-OutputArea-child:has(.gr-picture)+.jp-OutputArea-child:has(.jp-RenderedImage){display:none}"
 )
 
@@ -77,7 +77,7 @@ def html(report: Report, picture: Picture | None) -> str:
     """The report as an HTML fragment: the verdict, why, what failed, where, how to see it, what passed, what next."""
     kind = "todo" if not report.started else "ok" if report.passed else "no"
     mark = "…" if not report.started else "✓" if report.passed else "✗"
-    style = _STYLE + (_LARGE % picture.width if picture else "")
+    style = _STYLE + (_LARGE if picture else "")
     inside = [f"<b class='gr-head'>{escape(mark)} {escape(report.headline())}</b>"]
     if report.why():
         inside.append(f"<p class='gr-why'>{_code(report.why())}</p>")
@@ -117,7 +117,8 @@ def _where(report: Report, picture: Picture | None) -> str:
         return words
     source = f"data:image/png;base64,{_base64(picture)}"
     alt = escape(picture.words, quote=True)
-    return f'{words}<img class="gr-picture" width="1" height="1" alt="{alt}" src="{source}">'
+    size = f'width="1" height="1" style="--gr-width:{picture.width}px"'
+    return f'{words}<img class="gr-picture" {size} alt="{alt}" src="{source}">'
 
 
 def _again(failed: Sequence[Finding]) -> str:

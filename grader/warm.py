@@ -12,6 +12,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import importlib
+import itertools
 import sys
 import warnings
 from collections.abc import Callable, Iterator
@@ -44,7 +45,7 @@ def warm_when_idle() -> None:
     if "IPython" not in sys.modules or "ipykernel" not in sys.modules:
         return
     with contextlib.suppress(RuntimeError):  # no event loop: this is no cell of a running kernel
-        _one_by_one(asyncio.get_running_loop(), _steps())
+        _one_by_one(asyncio.get_running_loop(), itertools.chain(_steps(), (_matplotlib, _draw_once)))
 
 
 def _one_by_one(loop: asyncio.AbstractEventLoop, steps: Iterator[Callable[[], object]]) -> None:
@@ -66,6 +67,7 @@ _MODULES = (
     "grader.exercises.gradcheck",
     "grader.checking",
     "grader.diagnosis",
+    "grader.where.find",
     "grader.learning.progress",
     "sympy",
     "torch.fx.experimental.symbolic_shapes",
@@ -92,6 +94,19 @@ def _gradcheck_once() -> None:
 
     x = torch.ones(1, dtype=torch.float64, requires_grad=True)
     torch.autograd.gradcheck(torch.sin, (x,))
+
+
+def _matplotlib() -> None:
+    """What draws pictures: for a learner only, a grading run has none."""
+    importlib.import_module("grader.where.draw")
+
+
+def _draw_once() -> None:
+    """The first picture loads fonts, and on a new machine looks for them."""
+    from grader.where.draw import picture
+    from grader.where.model import Line, Plot, Where
+
+    picture(Where("", (Plot("", "", (0.0, 1.0), (Line("", "yours", (0.0, 1.0)),)),)))
 
 
 def _meta_once() -> None:

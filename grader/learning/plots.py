@@ -94,7 +94,7 @@ def figure(
 
 def canvas(
     columns: int = 1, rows: int = 1, *, width: float, height: float, **kwargs: Any
-) -> tuple[_CourseFigure, Any]:
+) -> tuple[Figure, Any]:
     """The same figure for a program that only wants its bytes: pyplot does not know it, so nothing shows it by itself
     and nothing need close it. Axes as an array of `rows` x `columns`.
     """

@@ -245,5 +245,5 @@ def _outside(marks: Sequence[Mark], shaded: Sequence[tuple[float, float]]) -> tu
 
 def _differ(what: str, x: Tensor, yours: Tensor, right: Tensor, bad: Tensor) -> str:
     at = worst(yours, right, bad)
-    place = "everywhere" if bool(bad.all()) else f"for x {intervals(runs(x, bad))}"
+    place = "everywhere" if bool(bad.all()) else f"for x {intervals(runs(x, bad), float(x[1] - x[0]))}"
     return f"{what} {place}, most at x = {number(float(x[at]))}: {instead(float(yours[at]), float(right[at]))}."

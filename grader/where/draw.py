@@ -13,6 +13,8 @@ from typing import Any, Literal
 import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from PIL import Image
 
 from grader.learning.plots import COLORS, TEXT, canvas, heat
 from grader.where.model import Grid, Line, Mark, Number, Plot, Where
@@ -40,18 +42,30 @@ def picture(where: Where, *, form: Literal["png", "svg"] = "png") -> Picture:
     """Draw what was found. The same Where gives the same bytes."""
     grids = [p for p in where.panels if isinstance(p, Grid)]
     figure = _grids(grids) if grids else _plots([p for p in where.panels if isinstance(p, Plot)])
-    target = io.BytesIO()
-    with mpl.rc_context({"svg.hashsalt": "where"}):
-        metadata: Any = {"Software": None} if form == "png" else {"Date": None, "Creator": None}
-        figure.savefig(target, format=form, dpi=DOTS * PIXELS, metadata=metadata)
+    data = _svg(figure) if form == "svg" else _png(figure)
     width, height = (round(float(inches) * PIXELS) for inches in figure.get_size_inches())
-    return Picture(target.getvalue(), form, width, height, where.words)
+    return Picture(data, form, width, height, where.words)
+
+
+def _png(figure: Figure) -> bytes:
+    """The figure with a palette of its own: a quarter of the bytes, which a notebook keeps for each check."""
+    drawn, target = io.BytesIO(), io.BytesIO()
+    figure.savefig(drawn, format="png", dpi=DOTS * PIXELS, pil_kwargs={"compress_level": 0})
+    Image.open(drawn).quantize(128, Image.Quantize.FASTOCTREE).save(target, format="png")
+    return target.getvalue()
+
+
+def _svg(figure: Figure) -> bytes:
+    target = io.BytesIO()
+    with mpl.rc_context({"svg.hashsalt": "where"}):  # else the names in it are random
+        figure.savefig(target, format="svg", metadata={"Date": None, "Creator": None})
+    return target.getvalue()
 
 
 # ---- curves ----------------------------------------------------------------------------------------------------------
 
 
-def _plots(plots: Sequence[Plot]) -> Any:
+def _plots(plots: Sequence[Plot]) -> Figure:
     figure, axes = canvas(len(plots), width=4.4 * len(plots), height=3.0)
     for ax, plot in zip(axes.flat, plots, strict=True):
         _plot(ax, plot)
@@ -101,7 +115,7 @@ def _floats(values: Sequence[Number]) -> np.ndarray[Any, Any]:
 # ---- matrices --------------------------------------------------------------------------------------------------------
 
 
-def _grids(grids: Sequence[Grid]) -> Any:
+def _grids(grids: Sequence[Grid]) -> Figure:
     """Side by side where that fits a page, else one above the other."""
     rows, columns = len(grids[0].rows), len(grids[0].columns)
     cell = 0.5 if columns <= _WRITTEN else 0.3

@@ -39,9 +39,10 @@ def runs(x: Tensor, bad: Tensor) -> tuple[tuple[float, float], ...]:
     return tuple((float(f"{low:.5g}"), float(f"{high:.5g}")) for low, high in found)
 
 
-def intervals(shaded: Sequence[tuple[float, float]]) -> str:
-    """ "from -3 to 0 and from 1 to 2"; of many the first and how many more."""
-    said = [f"from {number(low)} to {number(high)}" for low, high in shaded[:3]]
+def intervals(shaded: Sequence[tuple[float, float]], step: float) -> str:
+    """ "from -3 to 0 and from 1 to 2", no finer than the step between points; of many the first and how many more."""
+    digits = -math.floor(math.log10(step)) - 1
+    said = [f"from {number(round(low, digits))} to {number(round(high, digits))}" for low, high in shaded[:3]]
     if len(shaded) > 3:
         said.append(f"in {len(shaded) - 3} more places")
     return listed(said)
