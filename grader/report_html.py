@@ -85,22 +85,22 @@ def html(report: Report, picture: Picture | None) -> str:
         text = "Replace the line that raises NotImplementedError by your answer, run that cell, then this one."
         inside.append(f"<p class='gr-small'>{text}</p>")
     else:
-        inside += [_failed(report.failed), _where(report, picture), _again(report.failed), _passed(report)]
+        inside += [_failed(report), _where(report, picture), _again(report.failed), _passed(report)]
     inside += [f"<p class='gr-small'>{_code(note)}</p>" for note in (*report.unjudged, *report.remarks)]
     if report.failed and report.started:
         inside.append(_stuck(report))
     return f"<style>{style}</style><div class='grader-report {kind}'>{''.join(inside)}</div>"
 
 
-def _failed(failed: Sequence[Finding]) -> str:
-    """The first failed checks in full, the others folded."""
-    if not failed:
-        return ""
-    shown = f"<ul>{''.join(map(_finding, failed[:SHOWN]))}</ul>"
-    if len(failed) > SHOWN:
-        others = "".join(map(_finding, failed[SHOWN:]))
-        shown += f"<details><summary>{_count(len(failed) - SHOWN, 'more failed')}</summary><ul>{others}</ul></details>"
-    return shown
+def _failed(report: Report) -> str:
+    """The first failed checks in full, the others folded: where the mistake has a name already, all but one."""
+    full = 1 if report.explanations else SHOWN
+    shown, folded = report.failed[:full], report.failed[full:]
+    text = f"<ul>{''.join(map(_finding, shown))}</ul>" if shown else ""
+    if folded:
+        others = "".join(map(_finding, folded))
+        text += f"<details><summary>{len(folded)} more failed</summary><ul>{others}</ul></details>"
+    return text
 
 
 def _finding(finding: Finding) -> str:
@@ -131,16 +131,11 @@ def _again(failed: Sequence[Finding]) -> str:
 def _passed(report: Report) -> str:
     """How many checks passed, with their names folded."""
     names = [f.check for f in report.findings if f.passed]
-    said = f"{len(names)} of {_count(len(report.findings), 'check')} passed"
+    said = f"{len(names)} of {len(report.findings)} checks passed"
     if not names:
         return f"<p class='gr-small'>{said}.</p>"
     listed = ", ".join(f"<code>{escape(name)}</code>" for name in names)
     return f"<details class='gr-small'><summary>{said}</summary><p>{listed}</p></details>"
-
-
-def _count(number: int, what: str) -> str:
-    plural = "s" if number != 1 and what == "check" else ""
-    return f"{number} {what}{plural}"
 
 
 def _stuck(report: Report) -> str:

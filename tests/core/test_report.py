@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import base64
+import io
 import json
 import re
+import sys
+from collections.abc import Callable
+from dataclasses import replace
 from html.parser import HTMLParser
+from typing import Any
 
 import pytest
 
 from grader.report import Finding, Report
+from grader.report_text import in_colour
+from grader.where import Line, Plot, Where
 
 EVIL = "<script>alert('x')</script> & \"quotes\" `x < 0`"
 RIGHT = Report("relu", "ReLU by hand", True, 4.0, 4, (Finding("forward", True), Finding("vjp", True)))
@@ -27,6 +35,8 @@ WRONG = Report(
     unjudged=("extreme_gradient: no",),
     remarks=("Your code prints.",),
 )
+PLOT = Plot("gradient", "x", (0.0, 1.0), (Line("slope", "right", (0.0, 1.0)), Line("yours", "yours", (1.0, None))))
+SHOWN = replace(WRONG, where=Where('Wrong for x < 0 & "more".', (PLOT,)))
 TODO = Report("relu", "ReLU by hand", False, 0.0, 4, (Finding("forward", False, "NotImplementedError"),), started=False)
 
 
@@ -99,10 +109,54 @@ def test_html_has_the_same_content() -> None:
     page = Balanced(WRONG.html())
     for text in ("not there yet, 0.8 of 4 points", "wrong way round", "kinks says no.", "1 of 5 checks passed"):
         assert text in page.text
-    assert "1 more findings not shown" in page.text
     assert 'hint("relu")' in page.text
     assert 'explain("vjp")' in page.text
-    assert "device says no." not in page.text
+
+
+def folded(page: str) -> list[str]:
+    return re.findall(r"<details.*?</details>", page)
+
+
+def test_html_folds_what_is_not_needed_at_once() -> None:
+    """A mistake that has a name is shown with one failed check; else with the first three. What passed is folded."""
+    others, again, passed = folded(WRONG.html())
+    assert "3 more failed" in others
+    assert "device says no." in others
+    assert "vjp says no." not in others
+    assert "MyReLU.apply(vjp)</pre>" in again
+    assert "<summary>1 of 5 checks passed</summary><p><code>forward</code></p>" in passed
+    others, *_ = folded(replace(WRONG, diagnosis=(), explanations=()).html())
+    assert "1 more failed" in others
+    assert "kinks says no." not in others
+
+
+def test_html_reads_without_its_style() -> None:
+    """As in a viewer that drops <style>, classes and attributes: the order tells what belongs to what."""
+    bare = Balanced(re.sub(r"<style>.*?</style>", "", WRONG.html())).text
+    said = ["not there yet", "wrong way round", "vjp says no.", "more failed", "device says no.", "fail yourself", "1 of 5"]
+    assert sorted(said, key=bare.index) == said
+
+
+def test_causes_stand_on_lines_of_their_own() -> None:
+    message = "Wrong: 1 instead of 2. Likely cause: a sign. Where to look: backward."
+    report = replace(WRONG, findings=(Finding("vjp", False, message),))
+    lines = report.text().splitlines()
+    assert lines[2:5] == [
+        "  - vjp: Wrong: 1 instead of 2.",
+        "    Likely cause: a sign.",
+        "    Where to look: backward.",
+    ]
+    assert ">Likely cause: a sign.</div>" in report.html()
+
+
+def test_a_report_travels_whole() -> None:
+    for report in (RIGHT, WRONG, TODO, SHOWN):
+        assert Report.from_whole(json.loads(json.dumps(report.whole()))) == report
+
+
+def test_where_is_in_words_but_not_in_the_json() -> None:
+    assert "  Where: Wrong for x < 0 & \"more\"." in SHOWN.text().splitlines()
+    assert SHOWN.to_dict() == WRONG.to_dict()
 
 
 def test_html_of_an_unwritten_exercise_shows_no_findings() -> None:
@@ -114,7 +168,7 @@ def test_html_of_an_unwritten_exercise_shows_no_findings() -> None:
 
 
 @pytest.mark.parametrize(
-    "where", ["exercise", "title", "check", "message", "explanation", "unjudged", "remark", "again"]
+    "where", ["exercise", "title", "check", "message", "explanation", "unjudged", "remark", "again", "where"]
 )
 def test_students_text_is_escaped(where: str) -> None:
     def at(place: str, otherwise: str) -> str:
@@ -130,6 +184,7 @@ def test_students_text_is_escaped(where: str) -> None:
         explanations=(at("explanation", "because"),),
         unjudged=(at("unjudged", "kinks: no"),),
         remarks=(at("remark", "prints"),),
+        where=Where(at("where", "here"), ()),
     )
     page = Balanced(report.html())
     assert "script" not in page.tags
@@ -167,9 +222,69 @@ def test_colours_read_in_light_and_dark_themes() -> None:
             assert contrast(tone, ground) >= 3, (tone, ground)
 
 
-def test_a_notebook_shows_html_and_a_terminal_text() -> None:
+@pytest.fixture
+def displayed(monkeypatch: pytest.MonkeyPatch) -> Callable[[Report], list[dict[str, Any]]]:
+    """What a notebook is given to show of a report."""
+    from IPython.core.displaypub import DisplayPublisher
     from IPython.core.formatters import DisplayFormatter
+    from IPython.core.interactiveshell import InteractiveShell
 
-    data, _ = DisplayFormatter().format(WRONG)  # type: ignore[no-untyped-call]
-    assert data["text/html"] == WRONG.html()
-    assert data["text/plain"] == WRONG.text()
+    def displayed(report: Report) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = []
+        shell = InteractiveShell.instance()
+        monkeypatch.setattr(DisplayPublisher, "publish", lambda _, **kw: found.append(kw))
+        monkeypatch.setattr(shell.display_pub.__class__, "publish", lambda _, **kw: found.append(kw))
+        assert DisplayFormatter().format(report) == ({}, {})  # type: ignore[no-untyped-call]
+        return found
+
+    return displayed
+
+
+Displayed = Callable[[Report], list[dict[str, Any]]]
+
+
+def test_a_notebook_shows_html_and_a_terminal_text(displayed: Displayed) -> None:
+    (only,) = displayed(WRONG)
+    assert only["data"] == {"text/html": WRONG.html(), "text/plain": WRONG.text()}
+
+
+def test_the_picture_is_in_the_html_and_after_it(displayed: Displayed) -> None:
+    page, after = displayed(SHOWN)
+    (image,) = re.findall(r"<img [^>]*>", page["data"]["text/html"])
+    words = "Wrong for x &lt; 0 &amp; &quot;more&quot;."
+    assert f'alt="{words}"' in image
+    assert 'width="1" height="1"' in image
+    data = after["data"]["image/png"]
+    assert f"data:image/png;base64,{data}" in image
+    assert base64.b64decode(data).startswith(b"\x89PNG")
+    assert after["data"]["text/plain"] == SHOWN.where.words if SHOWN.where else None
+    assert set(after["metadata"]["image/png"]) == {"alt", "width", "height"}
+    assert "text/html" not in after["data"]
+    assert "script" not in page["data"]["text/html"]
+
+
+def test_a_picture_that_cannot_be_drawn_leaves_the_words(displayed: Displayed, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "grader.where.draw", None)
+    (only,) = displayed(SHOWN)
+    assert "Wrong for x &lt; 0" in only["data"]["text/html"]
+    assert "<img" not in only["data"]["text/html"]
+
+
+def test_a_terminal_gets_colours_and_wraps(monkeypatch: pytest.MonkeyPatch) -> None:
+    from rich.console import Console
+
+    def printed(**options: Any) -> str:
+        console = Console(file=io.StringIO(), force_terminal=True, width=40, color_system="standard", **options)
+        in_colour(replace(SHOWN, explanations=("word " * 20,)), console)
+        return str(console.file.getvalue())  # type: ignore[attr-defined]
+
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    coloured = printed()
+    assert "\x1b[1;33m✗ ReLU by hand" in coloured
+    monkeypatch.setenv("NO_COLOR", "1")
+    plain = re.sub(r"\x1b\[[0-9;]*m", "", printed())
+    assert "33m" not in printed()
+    lines = plain.splitlines()
+    assert max(map(len, lines)) <= 40
+    diagnosis = lines.index(next(line for line in lines if "Diagnosis:" in line))
+    assert lines[diagnosis + 1].startswith(" " * 13 + "word")
