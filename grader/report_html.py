@@ -37,12 +37,13 @@ _STYLE = (
     ".grader-report summary{cursor:pointer}.grader-report code{font-size:.92em}"
     ".grader-report pre{overflow-x:auto;padding:.4em .6em;background:rgba(128,128,128,.1);"
     "user-select:all;-webkit-user-select:all}"
+    ".grader-report .gr-frame{overflow-x:auto}"
     ".grader-report .gr-why{border-radius:4px;background:rgba(128,128,128,.13);padding:.45em .7em;margin:.4em 0}"
     ".grader-report .gr-more{padding-left:1.2em;font-size:.95em}.grader-report .gr-small{opacity:.8;font-size:.92em}"
 )
 _LARGE = (
-    ".jp-OutputArea-child .grader-report img.gr-picture{display:block;width:var(--gr-width)!important;"
-    "max-width:100%;height:auto!important;margin:.4em 0}"
+    ".jp-OutputArea-child .grader-report img.gr-picture{display:block;height:auto!important;margin:.4em 0;"
+    "width:min(var(--gr-width),max(100%,30em))!important;max-width:none!important}"
     ".jp-OutputArea-child:has(.gr-picture)+.jp-OutputArea-child:has(.jp-RenderedImage){display:none}"
 )
 
@@ -118,7 +119,7 @@ def _where(report: Report, picture: Picture | None) -> str:
     source = f"data:image/png;base64,{_base64(picture)}"
     alt = escape(picture.words, quote=True)
     size = f'width="1" height="1" style="--gr-width:{picture.width}px"'
-    return f'{words}<img class="gr-picture" {size} alt="{alt}" src="{source}">'
+    return f'{words}<div class="gr-frame"><img class="gr-picture" {size} alt="{alt}" src="{source}"></div>'
 
 
 def _again(failed: Sequence[Finding]) -> str:

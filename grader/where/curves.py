@@ -23,7 +23,7 @@ from grader.where.words import instead, intervals, marks_said, number, runs, set
 if TYPE_CHECKING:
     from grader.exercise import Exercise
 
-__all__ = ["curves", "differs", "fits"]
+__all__ = ["curves", "declared", "differs", "fits"]
 
 POINTS = 161
 UPSTREAMS = (1.0, -2.0)
@@ -149,13 +149,13 @@ def _look(exercise: Exercise, subject: Subject, setting: _Setting, upstream: flo
     yours = torch.zeros_like(x) if given is None else given.double()
     right_y = exercise.reference.forward(*setting.at(x)).double()
     right = upstream * (above - below) / (2 * step)
-    if _declared(exercise):
+    if declared(exercise):
         right = exercise.reference.vjp(g, *setting.at(x))[setting.place].double()
-    bad = differs(yours, right, 1e-4 if exact or _declared(exercise) else 5e-2)
+    bad = differs(yours, right, 1e-4 if exact or declared(exercise) else 5e-2)
     return _Seen(x, y, right_y, yours, right, differs(y, right_y, 1e-6 if exact else 1e-3), bad)
 
 
-def _declared(exercise: Exercise) -> bool:
+def declared(exercise: Exercise) -> bool:
     """Whether the gradient is declared rather than derived from the forward."""
     return exercise.contract.surrogate or exercise.kind == "plain"
 
@@ -211,11 +211,11 @@ def _differing(setting: _Setting, x: Tensor, got: Tensor, low: Tensor, high: Ten
 def _where(exercise: Exercise, setting: _Setting, upstream: float, seen: _Seen, marks: Marks) -> Where:
     x = tuple(v or 0.0 for v in rounded(seen.x.tolist()))
     times = "" if upstream == 1.0 else f"{number(upstream)} times "
-    what = f"{times}the declared surrogate slope" if _declared(exercise) else f"{times}the slope of your forward"
+    what = f"{times}the declared surrogate slope" if declared(exercise) else f"{times}the slope of your forward"
     lines = [Line("your forward", "yours", rounded(seen.y.tolist()))]
     if bool(seen.bad_y.any()):
         lines.insert(0, Line("expected", "right", rounded(seen.right_y.tolist())))
-    slope = what.replace("the ", "") + ("" if _declared(exercise) else " (finite differences)")
+    slope = what.replace("the ", "") + ("" if declared(exercise) else " (finite differences)")
     gradient = (
         Line(slope, "right", rounded(seen.right.tolist())),
         Line("your gradient", "yours", rounded(seen.yours.tolist())),

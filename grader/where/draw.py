@@ -135,8 +135,10 @@ def _grid(ax: Axes, grid: Grid, most: float, *, named: bool, below: bool) -> Non
     matrix = np.array([[np.nan if v is None else v for v in row] for row in grid.values], dtype=float)
     written = len(grid.columns) <= _WRITTEN
     heat(ax, matrix, limit=most or 1.0, decimals=2 if written else 0)
-    if not written:
-        for text in list(ax.texts):
+    for text in list(ax.texts):
+        if text.get_text() == "nan":  # on no colour, so not in white
+            text.set(text="NaN", color=_ORANGE)
+        elif not written:
             text.remove()
     ax.set_aspect("auto")
     ax.set_title(grid.title, fontsize=10)

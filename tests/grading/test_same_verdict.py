@@ -11,11 +11,14 @@ from grader.checking import verdict
 from grader.exercise import Exercise, Implementation
 from grader.exercises import catalogue
 from grader.grading.session import Submission
+from grader.local import LocalSubject
 from grader.subject import Probe
+from grader.where.find import find_where
 from tests.grading.conftest import IMPORTS
 from tests.grading.known import EVERY, as_cell, defined_here
 
 SEED = 77
+SHOWN = ("times_input", "bias_averaged", "plain_sum")  # mistakes that have a picture
 # Exercises that use the seam in different ways.
 SAMPLE = ("relu_mask", "vjp_softmax", "ste_detach", "my_gradcheck", "choose_inputs", "fix_norm")
 
@@ -71,3 +74,15 @@ def test_same_verdict_on_all(submission: Callable[..., Submission], id: str) -> 
     for exercise, known in EVERY:
         if exercise.id == id:
             compare(submission, exercise, known)
+
+
+@pytest.mark.parametrize("id", ["relu", "linear", "vjp_softmax"])
+def test_the_same_picture(submission: Callable[..., Submission], id: str) -> None:
+    exercise, known = next((e, k) for e, k in EVERY if e.id == id and k.id in SHOWN)
+    one = submission(seconds=1000.0)
+    one.run(known.source or "", as_cell(known))
+    here = defined_here(known, exercise.symbol, IMPORTS)
+    report = verdict(exercise, here, SEED, diagnose=False)
+    there = find_where(exercise, one.find(exercise.symbol).subject(), report)
+    assert there is not None
+    assert there == find_where(exercise, LocalSubject(here), report)
