@@ -56,7 +56,7 @@ def verdict(exercise: Exercise, thing: Any, seed: int, *, diagnose: bool = True)
 
 
 def with_where(exercise: Exercise, thing: Any, report: Report) -> Report:
-    """The report on `thing`, a thing of this process, with what a picture of the mistake is drawn from, if one helps."""
+    """The report on `thing`, which lives in this process, and what a picture of its mistake is drawn from."""
     if report.passed or not report.started:
         return report
     from grader.where.find import find_where

@@ -38,7 +38,7 @@ class FileProblem(GraderError):
 
 @dataclass(frozen=True)
 class Wanted:
-    """What to judge: the implementation in `path` called `name` (None: the exercise's symbol), within so many seconds."""
+    """What to judge: what `path` calls `name` (None: the exercise's symbol), within so many seconds."""
 
     exercise: str
     path: Path
@@ -125,7 +125,9 @@ class Child:
 
 def _must_exist(path: Path) -> None:
     if not path.is_file():
-        raise FileProblem(f"there is no file {path}. Give the path of a Python file that defines the exercise's symbol.")
+        raise FileProblem(
+            f"there is no file {path}. Give the path of a Python file that defines the exercise's symbol."
+        )
 
 
 def _kill_group(child: subprocess.Popen[bytes]) -> None:

@@ -1,7 +1,7 @@
-"""Findings and the report: what a verdict is, its JSON, and where its looks come from.
+"""Findings and the report: what a verdict is, and its JSON.
 
-    report_text.py   lines of text, plain or in colour      report_html.py   HTML for a notebook
-    where/           the picture of where an answer goes wrong
+How it looks stands in report_text.py (lines, plain or in colour) and report_html.py (a notebook's), and the picture of
+where an answer goes wrong in where/.
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ class Report:
         return self.text()
 
     def html(self) -> str:
-        """The report as an HTML fragment with its own style, readable in light and dark themes and without the style."""
+        """The report as an HTML fragment with its own style, readable in light and dark themes and without it."""
         from grader.report_html import html
 
         return html(self, None)

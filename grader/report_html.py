@@ -2,8 +2,8 @@
 
 Viewers differ in what they let through, so the picture is in two outputs, of which each viewer shows one:
 
-    the HTML      holds it as <img> with alt text, one pixel large; the style makes it large in JupyterLab, Notebook 7 and
-                  nbconvert's pages. There a plain image output would be shown with no alt text.
+    the HTML      holds it as <img> with alt text, one pixel large; the style makes it large in JupyterLab, Notebook 7
+                  and nbconvert's pages. There a plain image output would be shown with no alt text.
     an image/png  after it, for the viewers that drop the style (GitHub, a notebook JupyterLab does not trust) or that
                   the style does not speak of (VS Code, the classic notebook). VS Code takes the alt text from the
                   text/plain beside it, nbconvert from the metadata. The style hides it where the first is large.

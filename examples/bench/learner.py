@@ -7,6 +7,8 @@ also has to be diagnosed). The peer is one plain torch.autograd.gradcheck of the
 from __future__ import annotations
 
 import statistics
+import subprocess
+import sys
 import time
 from collections.abc import Callable
 from functools import partial
@@ -54,7 +56,21 @@ def learner() -> Table:
     for exercise in grader.exercises.catalogue().values():
         right, wrong, which = times(exercise)
         table.add_row(exercise.id, f"{right:.2f}", ratio_to_gradcheck(exercise, right), f"{wrong:.2f}", which)
+    table.caption = importing()
     return table
+
+
+def importing() -> str:
+    """What a lesson's first cell costs on top of torch, in fresh processes."""
+    code = (
+        "import time; a = time.perf_counter(); import torch; b = time.perf_counter()\n"
+        "from grader import check, explain, hint, progress; print(b - a, time.perf_counter() - b)"
+    )
+    runs = [
+        subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True) for _ in range(RUNS)
+    ]
+    torch, ours = (statistics.median(float(r.stdout.split()[k]) for r in runs) for k in (0, 1))
+    return f"importing the learner's names: {ours:.2f} s on top of torch's {torch:.2f} s, {ours / torch:.1%} of it"
 
 
 def ratio_to_gradcheck(exercise: Exercise, taken: float) -> str:

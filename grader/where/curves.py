@@ -29,6 +29,8 @@ POINTS = 161
 UPSTREAMS = (1.0, -2.0)
 MOST_SETTINGS = 5  # sets of other arguments, tried one after the other until one shows something
 
+Marks = tuple[tuple[Mark, ...], tuple[Mark, ...]]  # of the forward, of the gradient
+
 
 @dataclass(frozen=True)
 class _Setting:
@@ -109,7 +111,8 @@ def _place(args: Args) -> int | None:
 
 
 def _same_rest(a: Args, b: Args, place: int) -> bool:
-    return len(a) == len(b) and all(i == place or (type(x) is type(y) and x == y) for i, (x, y) in enumerate(zip(a, b, strict=True)))
+    pairs = enumerate(zip(a, b, strict=False))
+    return len(a) == len(b) and all(i == place or (type(x) is type(y) and x == y) for i, (x, y) in pairs)
 
 
 def _pointwise(exercise: Exercise, args: Args, place: int) -> bool:
@@ -171,9 +174,6 @@ def fits(seen: Observation, outputs: list[Tensor]) -> bool:
 def differs(yours: Tensor, right: Tensor, tolerance: float) -> Tensor:
     """Where two tensors differ by more than `tolerance`, relative and absolute; NaN equals NaN."""
     return ~torch.isclose(yours, right, rtol=tolerance, atol=tolerance, equal_nan=True)
-
-
-Marks = tuple[tuple[Mark, ...], tuple[Mark, ...]]
 
 
 def _marks(exercise: Exercise, subject: Subject, setting: _Setting) -> Marks:

@@ -93,9 +93,10 @@ def _plot(ax: Axes, plot: Plot) -> None:
 
 
 def _line(ax: Axes, x: np.ndarray[Any, Any], line: Line) -> None:
-    style: dict[str, Any] = {"color": _ORANGE, "lw": 1.8} if line.role == "yours" else {"color": _BLUE, "lw": 3.4, "alpha": 0.75}
-    dashes = (0, (5, 2)) if line.role == "yours" else "-"
-    ax.plot(x, _floats(line.y), label=line.label, linestyle=dashes, **style)
+    if line.role == "yours":
+        ax.plot(x, _floats(line.y), label=line.label, color=_ORANGE, lw=1.8, linestyle=(0, (5, 2)))
+    else:
+        ax.plot(x, _floats(line.y), label=line.label, color=_BLUE, lw=3.4, alpha=0.75)
 
 
 def _mark(ax: Axes, mark: Mark) -> None:
@@ -142,5 +143,6 @@ def _grid(ax: Axes, grid: Grid, most: float, *, named: bool, below: bool) -> Non
             text.remove()
     ax.set_aspect("auto")
     ax.set_title(grid.title, fontsize=10)
-    ax.set_xticks(range(len(grid.columns)), grid.columns if below else [""] * len(grid.columns), rotation=90, fontsize=8)
-    ax.set_yticks(range(len(grid.rows)), grid.rows if named else [""] * len(grid.rows), fontsize=8)
+    columns, rows = (grid.columns if below else ()), (grid.rows if named else ())
+    ax.set_xticks(range(len(columns)), columns, rotation=90, fontsize=8)
+    ax.set_yticks(range(len(rows)), rows, fontsize=8)

@@ -38,7 +38,7 @@ def jacobians(exercise: Exercise, subject: Subject) -> Where | None:
     places = [i for i, a in enumerate(args) if isinstance(a, Tensor) and a.is_floating_point()]
     right = [o for o in _tuple(exercise.reference.forward(*args)) if isinstance(o, Tensor)]
     rows, columns = sum(o.numel() for o in right), sum(args[i].numel() for i in places)
-    if not (1 < rows * columns and rows <= MOST_ROWS and columns <= MOST_PROBED):
+    if not (rows * columns > 1 and rows <= MOST_ROWS and columns <= MOST_PROBED):
         return None
     forward = subject.observe(Probe(args))
     if not fits(forward, right) or any(o.dtype != torch.float64 for o in forward.outputs):
@@ -46,9 +46,9 @@ def jacobians(exercise: Exercise, subject: Subject) -> Where | None:
     for name, mine, expected in zip(_output_names(right), forward.outputs, right, strict=True):
         if differs(mine, expected, 1e-6).any():
             return _side_by_side(f"the output {name}", mine, expected)
-    expected = None if declared(exercise) else _numeric(subject, args, places, right)
+    numeric = None if declared(exercise) else _numeric(subject, args, places, right)
     for size in (1.0, -2.0):
-        found = _compared(exercise, subject, args, places, right, expected, size)
+        found = _compared(exercise, subject, args, places, right, numeric, size)
         if found is not None:
             return found
     return None
@@ -97,11 +97,15 @@ def _compared(
     if size != 1.0:
         said += f" Each row of yours comes from an upstream gradient of {number(size)}, divided by it again."
     shown = [labels[k] for k in kept]
-    named = (source, right.where(right.abs() > NOISE, 0.0)), ("your backward", yours), ("difference", _gap(yours, right, bad))
+    named = (
+        (source, right.where(right.abs() > NOISE, 0.0)),
+        ("your backward", yours),
+        ("difference", _gap(yours, right, bad)),
+    )
     return Where(said, tuple(_grid(title, rows, shown, m[:, kept]) for title, m in named))
 
 
-def _numeric(subject: Subject, args: Args, places: Sequence[int], outputs: Sequence[Tensor]) -> Tensor | None:
+def _numeric(subject: Subject, args: Args, places: Sequence[int], outputs: Sequence[Tensor]) -> Tensor:
     """The Jacobian by central differences, all its probes in one request."""
     asked = [Probe(moved) for place in places for moved in _moved(args, place)]
     seen = subject.observe_each(asked)
@@ -178,7 +182,8 @@ def _comparable(mine: Any, expected: Any) -> bool:
 def _side_by_side(what: str, mine: Tensor, right: Tensor) -> Where | None:
     if not 1 <= right.dim() <= 2 or max(right.shape) > MOST_ROWS:
         return None
-    mine, right = torch.atleast_2d(mine), torch.atleast_2d(right)
+    width = right.shape[-1]
+    mine, right = mine.reshape(-1, width), right.reshape(-1, width)
     bad = differs(mine, right, 1e-6)
     i, j = divmod(worst(mine, right, bad), right.shape[1])
     said = (

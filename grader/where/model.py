@@ -67,7 +67,10 @@ class Where:
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON; `from_dict` reads it back."""
         kinds = ("plot" if isinstance(p, Plot) else "grid" for p in self.panels)
-        return {"words": self.words, "panels": [{"kind": k, **asdict(p)} for k, p in zip(kinds, self.panels, strict=True)]}
+        return {
+            "words": self.words,
+            "panels": [{"kind": k, **asdict(p)} for k, p in zip(kinds, self.panels, strict=True)],
+        }
 
     @staticmethod
     def from_dict(found: Any) -> Where:

@@ -60,8 +60,9 @@ def worst(yours: Tensor, right: Tensor, bad: Tensor) -> int:
 
 def setting_said(symbol: str, x: Tensor, rest: Sequence[tuple[str, object]]) -> str:
     """What a picture of curves is of: "MyReLU for x from -3 to 3."."""
-    with_ = f", with {listed([f'{n} = {number(v)}' for n, v in rest if isinstance(v, (bool, int, float))])}" if rest else ""
-    return f"{symbol} for {_over(x)}{with_ if with_ != ', with ' else ''}."
+    numbers = [f"{name} = {number(value)}" for name, value in rest if isinstance(value, (int, float))]
+    others = f", with {listed(numbers)}" if numbers else ""
+    return f"{symbol} for {_over(x)}{others}."
 
 
 def marks_said(whose: str, marks: Sequence[Mark]) -> str:

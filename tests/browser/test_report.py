@@ -82,7 +82,8 @@ def test_a_wrong_answer_is_named_and_shown(page: Page, course: Course, pictures:
     shoot(page, pictures, "report-dark")
     page.set_viewport_size({"width": 560, "height": 900})
     picture.scroll_into_view_if_needed()
-    assert page.locator(f"{NOTEBOOK} .grader-report").first.evaluate("report => report.scrollWidth <= report.clientWidth")
+    fits = "report => report.scrollWidth <= report.clientWidth"
+    assert page.locator(f"{NOTEBOOK} .grader-report").first.evaluate(fits)
     shoot(page, pictures, "report-narrow")
     page.set_viewport_size({"width": 1280, "height": 900})
     theme(page, "JupyterLab Light")

@@ -133,7 +133,15 @@ def test_html_folds_what_is_not_needed_at_once() -> None:
 def test_html_reads_without_its_style() -> None:
     """As in a viewer that drops <style>, classes and attributes: the order tells what belongs to what."""
     bare = Balanced(re.sub(r"<style>.*?</style>", "", WRONG.html())).text
-    said = ["not there yet", "wrong way round", "vjp says no.", "more failed", "device says no.", "fail yourself", "1 of 5"]
+    said = [
+        "not there yet",
+        "wrong way round",
+        "vjp says no.",
+        "more failed",
+        "device says no.",
+        "fail yourself",
+        "1 of 5",
+    ]
     assert sorted(said, key=bare.index) == said
 
 
@@ -155,7 +163,7 @@ def test_a_report_travels_whole() -> None:
 
 
 def test_where_is_in_words_but_not_in_the_json() -> None:
-    assert "  Where: Wrong for x < 0 & \"more\"." in SHOWN.text().splitlines()
+    assert '  Where: Wrong for x < 0 & "more".' in SHOWN.text().splitlines()
     assert SHOWN.to_dict() == WRONG.to_dict()
 
 

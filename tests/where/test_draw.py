@@ -91,7 +91,10 @@ def spoiled(**changes: Any) -> dict[str, Any]:
         {},
         {"words": 1, "panels": []},
         {"words": "", "panels": [{"kind": "plot"}]},
-        {"words": "", "panels": [{"kind": "grid", "title": "", "rows": ["y"], "columns": ["x"], "values": [[1.0, 2.0]]}]},
+        {
+            "words": "",
+            "panels": [{"kind": "grid", "title": "", "rows": ["y"], "columns": ["x"], "values": [[1.0, 2.0]]}],
+        },
         spoiled(x=[float("nan")] * 21),
         spoiled(x=["1"] * 21),
         spoiled(shaded=[[1.0]]),

@@ -247,5 +247,3 @@ def test_every_known_mistake_can_be_looked_at(id: str) -> None:
         if found is not None:
             assert Where.from_dict(found.to_dict()) == found
             assert len(found.words) < 1000
-
-
