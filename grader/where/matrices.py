@@ -88,9 +88,10 @@ def _compared(
     source = "declared surrogate" if numeric is None else "finite differences"
     at = worst(yours, right, bad)
     i, j = divmod(at, yours.shape[1])
+    shown_names = list(dict.fromkeys(labels[k].partition("[")[0] for k in kept))
     said = (
         f"The Jacobian of {exercise.symbol}, a row for each element of the output, a column for each of "
-        f"{listed([names[p] for p in places])}: {source} beside your backward, and the difference. "
+        f"{listed(shown_names)}: {source} beside your backward, and the difference. "
         f"{int(bad.sum())} of {bad.numel()} entries differ, most d{rows[i]}/d{labels[j]}: "
         f"{instead(float(yours[i, j]), float(right[i, j]))}."
     )

@@ -233,15 +233,12 @@ def test_colours_read_in_light_and_dark_themes() -> None:
 @pytest.fixture
 def displayed(monkeypatch: pytest.MonkeyPatch) -> Callable[[Report], list[dict[str, Any]]]:
     """What a notebook is given to show of a report."""
-    from IPython.core.displaypub import DisplayPublisher
+    import IPython.display
     from IPython.core.formatters import DisplayFormatter
-    from IPython.core.interactiveshell import InteractiveShell
 
     def displayed(report: Report) -> list[dict[str, Any]]:
         found: list[dict[str, Any]] = []
-        shell = InteractiveShell.instance()
-        monkeypatch.setattr(DisplayPublisher, "publish", lambda _, **kw: found.append(kw))
-        monkeypatch.setattr(shell.display_pub.__class__, "publish", lambda _, **kw: found.append(kw))
+        monkeypatch.setattr(IPython.display, "display", lambda data, **more: found.append({"data": data, **more}))
         assert DisplayFormatter().format(report) == ({}, {})  # type: ignore[no-untyped-call]
         return found
 
@@ -265,7 +262,8 @@ def test_the_picture_is_in_the_html_and_after_it(displayed: Displayed) -> None:
     data = after["data"]["image/png"]
     assert f"data:image/png;base64,{data}" in image
     assert base64.b64decode(data).startswith(b"\x89PNG")
-    assert after["data"]["text/plain"] == SHOWN.where.words if SHOWN.where else None
+    assert SHOWN.where is not None
+    assert after["data"]["text/plain"] == SHOWN.where.words
     assert set(after["metadata"]["image/png"]) == {"alt", "width", "height"}
     assert "text/html" not in after["data"]
     assert "script" not in page["data"]["text/html"]
