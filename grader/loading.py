@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["Child", "FileProblem", "Wanted", "check_file"]
 
 MEMORY_BYTES = 8 * 2**30
+STARTING = 300.0  # seconds in which torch must have been loaded, on however busy a machine
 
 
 class FileProblem(GraderError):
@@ -102,15 +103,19 @@ class Child:
         raise GraderError(f"{wanted.exercise} could not be checked: before the file was read, {ended}.")
 
     def _end(self, seconds: float, outdated: Callable[[], bool] | None) -> str | None:
-        """Wait until it ends; how it did, in words, or None."""
-        until = time.monotonic() + seconds
+        """Wait until it ends; how it did, in words, or None. The time counts from when it reads the file."""
+        until, begun = time.monotonic() + STARTING, False
         try:
             while time.monotonic() < until:
                 with contextlib.suppress(subprocess.TimeoutExpired):
-                    code = self.process.wait(timeout=0.2 if outdated else max(0.0, until - time.monotonic()))
+                    code = self.process.wait(timeout=min(0.2, max(0.0, until - time.monotonic())))
                     return _how_it_ended(code, self.errors.read_text(errors="replace"))
                 if outdated is not None and outdated():
                     return None
+                if not begun and self.answer.exists():
+                    until, begun = time.monotonic() + seconds, True
+            if not begun:
+                return f"its process was not ready after {STARTING:g} s"
             return f"it did not come to an end within {seconds:g} s: likely an endless loop"
         finally:
             _kill_group(self.process)
