@@ -92,9 +92,7 @@ def figure(
         return plt.subplots(rows, columns, figsize=size, **options)
 
 
-def canvas(
-    columns: int = 1, rows: int = 1, *, width: float, height: float, **kwargs: Any
-) -> tuple[Figure, Any]:
+def canvas(columns: int = 1, rows: int = 1, *, width: float, height: float, **kwargs: Any) -> tuple[Figure, Any]:
     """The same figure for a program that only wants its bytes: pyplot does not know it, so nothing shows it by itself
     and nothing need close it. Axes as an array of `rows` x `columns`.
     """
