@@ -3,6 +3,9 @@
 create.py      grader new-class: an ordinary nbgrader course from the lessons
 folder.py      where things lie in a class folder, and what is no class folder
 settings.py    nbgrader_config.py: what it says and how we read it
+students.py    the list of a class: reading it, entering it into the gradebook
+sheet.py       tables in every dialect of CSV, and such as a spreadsheet opens safely
+lms/           submissions in from Canvas, Moodle and Gradescope, grades out to them
 master.py      a lesson as grading needs it: the released cells with the hidden tests back in
 handed_in.py   which file a student handed in for a lesson, and whether it can be read
 timestamp.py   timestamp.txt, where it cannot be read

@@ -16,6 +16,7 @@ from grader.classroom.progress import watcher
 from grader.classroom.report_page import write_report
 from grader.classroom.run import grade_class
 from grader.classroom.settings import find_alembic, load_config
+from grader.classroom.students import read_students
 from grader.classroom.summary import ClassSummary, summarise
 from grader.classroom.table import print_changes, print_summary
 from grader.errors import GraderError
@@ -24,12 +25,14 @@ from grader.grading.pool import Pool
 __all__ = ["create", "grade", "report"]
 
 
-def create(path: Path, *, example: bool) -> None:
+def create(path: Path, *, example: bool, students: Path | None = None) -> None:
     """Make or refresh a class and say what to do next."""
-    made = new_class(path)
+    made = new_class(path, students=read_students(students) if students else None)
     click.echo(f"{'Refreshed' if made.existed else 'Made'} the class in {path}: {', '.join(made.lessons)}.")
     if made.kept:
         click.echo(f"Kept as you edited them in source/: {', '.join(made.kept)}.")
+    if made.entered is not None:
+        click.echo(f"Students: {len(made.entered.added)} added, {len(made.entered.updated)} updated.")
     if example:
         from grader.classroom.example import fill
 

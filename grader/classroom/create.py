@@ -21,6 +21,7 @@ from traitlets.config import Config
 from grader.classroom.folder import ClassFolder, write_atomically
 from grader.classroom.gradebook import class_logger, course, make_gradebook
 from grader.classroom.settings import config_text, find_alembic, load_config
+from grader.classroom.students import Entered, Student, enter_students
 from grader.errors import GraderError
 
 __all__ = ["NewClass", "new_class"]
@@ -36,12 +37,19 @@ class NewClass:
     lessons: list[str]
     kept: list[str] = field(default_factory=list)
     existed: bool = False
+    entered: Entered | None = None
 
 
-def new_class(path: str | os.PathLike[str], *, lessons: Mapping[str, NotebookNode] | None = None) -> NewClass:
+def new_class(
+    path: str | os.PathLike[str],
+    *,
+    lessons: Mapping[str, NotebookNode] | None = None,
+    students: list[Student] | None = None,
+) -> NewClass:
     """Make a class in `path`, or refresh the release of the class that is there.
 
-    lessons: instructor notebooks by name; default: those of the course. Submissions, grades, settings and
+    lessons: instructor notebooks by name; default: those of the course. students: added to the gradebook or updated
+    there. Submissions, grades, settings and
     sources the instructor has edited stay as they are. GraderError for a folder with other things in it,
     and for a lesson that nbgrader does not take (the old release of it stays).
     """
@@ -61,7 +69,8 @@ def new_class(path: str | os.PathLike[str], *, lessons: Mapping[str, NotebookNod
         names = sorted(p.parent.name for p in folder.root.glob("source/*/*.ipynb") if p.stem == p.parent.name)
         for name in names:
             _release(folder, config, name)
-    return NewClass(folder, names, kept, existed)
+        entered = enter_students(folder, config, students) if students else None
+    return NewClass(folder, names, kept, existed, entered)
 
 
 def course_lessons() -> dict[str, NotebookNode]:

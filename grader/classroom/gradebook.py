@@ -22,7 +22,7 @@ from grader.classroom.ledger import Ledger, open_gradebook
 from grader.classroom.outcome import Outcome
 from grader.classroom.rows import Batch
 
-__all__ = ["Entry", "Row", "Writer", "class_logger", "course", "make_gradebook", "read_rows"]
+__all__ = ["Entry", "Row", "Writer", "class_logger", "course", "course_id", "make_gradebook", "read_rows"]
 
 
 class Writer:

@@ -16,7 +16,7 @@ from nbgrader.utils import parse_utc
 from grader.classroom.master import Master
 from grader.classroom.repair import belonging
 
-__all__ = ["ARRIVED", "MEGABYTE", "HandedIn", "Unreadable", "find", "when"]
+__all__ = ["ARRIVED", "MEGABYTE", "HandedIn", "Unreadable", "find", "read", "when"]
 
 ARRIVED = "timestamp.txt"  # nbgrader keeps the time of handing in there
 MEGABYTE = 1_000_000

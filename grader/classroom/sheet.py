@@ -38,9 +38,14 @@ class Sheet:
     delimiter: str
 
     def column(self, *names: str) -> int | None:
-        """The first column headed by one of `names` (earlier names first), in any spelling; None where there is none."""
+        """The first column headed by one of `names` (earlier names first), in any spelling; None: there is none."""
         headings = [heading(text) for text in self.header]
         return next((headings.index(heading(name)) for name in names if heading(name) in headings), None)
+
+    def texts(self, line: Line, *names: str) -> tuple[str, ...]:
+        """What stands in a line's columns headed by `names`, without the empty cells."""
+        columns = [self.column(name) for name in names]
+        return tuple(line.cells[c] for c in columns if c is not None and line.cells[c])
 
 
 def heading(text: str) -> str:
@@ -65,7 +70,7 @@ def read_sheet(path: Path) -> Sheet:
                 lines.append(Line(start, [cell.strip() for cell in cells]))
             start = reader.line_num + 1 + skipped
     except csv.Error as error:
-        raise GraderError(f"{path}, line {start}: not a table that can be read: {error}. Is a quote left open?") from None
+        raise GraderError(f"{path}, line {start}: no table that can be read: {error}. Is a quote left open?") from None
     if not lines:
         raise GraderError(f"{path} is empty: the first line must name the columns")
     header = lines[0].cells
@@ -96,7 +101,10 @@ def _decoded(data: bytes) -> str:
     if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return data.decode("utf-16", errors="replace")
     head = data[:200]
-    for encoding, zeros in (("utf-16-le", head[1::2]), ("utf-16-be", head[::2])):  # without a BOM: every other byte is 0
+    for encoding, zeros in (
+        ("utf-16-le", head[1::2]),
+        ("utf-16-be", head[::2]),
+    ):  # without a BOM: every other byte is 0
         if len(zeros) > 3 and zeros.count(0) > 0.8 * len(zeros):
             return data.decode(encoding, errors="replace")
     for encoding in ("utf-8-sig", "cp1252"):

@@ -42,7 +42,7 @@ FURTHER = "students.json"  # ids and groups for which the gradebook has no colum
 
 @dataclass(frozen=True)
 class Student:
-    """One student. `lms_id` is the gradebook's lms_user_id; `other_ids` are further ids by which an LMS may know them."""
+    """One student. lms_id: the gradebook's lms_user_id. other_ids: further ids by which an LMS may know them."""
 
     id: str
     first_name: str = ""
@@ -123,9 +123,8 @@ class _Columns:
         email = sheet.column(*EMAIL)
         known = {sheet.column(name) for name in IDS if name not in EMAIL} | {sheet.column(name) for name in LMS}
         others = tuple(sorted(c for c in known - {number, lms, email} if c is not None))
-        return cls(
-            number, sheet.column(*FIRST), sheet.column(*LAST), sheet.column(*NAME), email, lms, others, sheet.column(*GROUP)
-        )
+        first, last, name, group = (sheet.column(*names) for names in (FIRST, LAST, NAME, GROUP))
+        return cls(number, first, last, name, email, lms, others, group)
 
     def student(self, line: Line) -> Student:
         first, last = _cell(line, self.first), _cell(line, self.last)
@@ -173,8 +172,8 @@ def _problem(student: Student) -> str:
         return f"the id {identity!r} would be no safe name for a folder (dots or a hyphen where they mislead)"
     if any(unicodedata.category(letter) in ("Cf", "Co", "Cn", "Cs") for letter in identity):
         return f"the id {identity!r} has an invisible letter in it"
-    longest = max(len(value) for value in (identity, student.first_name, student.last_name, student.email, student.lms_id))
-    if longest > LONGEST or len(identity.encode()) > BYTES:
+    texts = (identity, student.first_name, student.last_name, student.email, student.lms_id)
+    if max(map(len, texts)) > LONGEST or len(identity.encode()) > BYTES:
         return f"a text is longer than {LONGEST} letters, which the gradebook cannot hold"
     return ""
 

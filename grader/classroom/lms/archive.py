@@ -12,6 +12,7 @@ import struct
 import unicodedata
 import zipfile
 import zlib
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
@@ -26,6 +27,7 @@ UTF8 = 0x800  # the flag of a member whose name is UTF-8
 ENCRYPTED = 0x1 | 0x40
 UNICODE_PATH = 0x7075  # Info-ZIP's extra field with the name in UTF-8
 METHODS = {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA}
+DAMAGE = (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, NotImplementedError, RuntimeError)
 JUNK = {"__MACOSX", ".DS_Store", "Thumbs.db", "desktop.ini", ".ipynb_checkpoints"}
 
 
@@ -66,7 +68,7 @@ class Member:
         """The content. Unsafe where it is damaged."""
         try:
             return self.archive.zip.read(self.info)
-        except (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, NotImplementedError, RuntimeError) as error:
+        except DAMAGE as error:
             raise Unsafe(f"{self.path!r} in it is damaged ({error})") from None
 
     def inside(self) -> Archive:
@@ -81,11 +83,13 @@ class Archive:
     """
 
     def __init__(self, file: IO[bytes], *, limits: Limits = LIMITS) -> None:
+        self._file = file
         try:
             self.zip = zipfile.ZipFile(file)
         except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError, struct.error) as error:
             raise Unsafe(f"it is no whole zip file ({error}); was the download cut off?") from None
         infos = self.zip.infolist()
+        self._check_overlap(file)
         if len(infos) > limits.files:
             raise Unsafe(f"it holds {len(infos)} files, and {limits.files} is the limit")
         self.files: list[Member] = []
@@ -113,8 +117,23 @@ class Archive:
             raise GraderError(f"{path} cannot be opened: {error.strerror}") from None
         except Unsafe as error:
             raise GraderError(
-                f"{path} was refused, and nothing was written: {error}. Download it from the LMS again, and leave it zipped"
+                f"{path} was refused, and nothing was written: {error}. "
+                "Download it from the LMS again, and leave it zipped"
             ) from None
+
+    def __enter__(self) -> Archive:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.zip.close()
+        self._file.close()
+
+    def _check_overlap(self, file: IO[bytes]) -> None:
+        """The bombs whose members share their packed bytes."""
+        infos = self.zip.infolist()
+        packed, size = sum(info.compress_size for info in infos), file.seek(0, io.SEEK_END)
+        if packed > size or len({info.header_offset for info in infos}) < len(infos):
+            raise Unsafe("its files overlap, as in a zip bomb")
 
     def _check_content(self) -> None:
         """Read every member to its end once: lengths and checksums hold afterwards."""
@@ -123,7 +142,7 @@ class Archive:
                 with self.zip.open(info) as file:
                     while file.read(CHUNK):
                         pass
-            except (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, NotImplementedError, RuntimeError) as error:
+            except DAMAGE as error:
                 raise Unsafe(f"{_name(info)!r} in it is damaged or cut off ({error})") from None
 
 
@@ -152,10 +171,8 @@ def _name(info: zipfile.ZipInfo) -> str:
     if not info.flag_bits & UTF8:
         raw = name.encode("cp437", errors="replace")
         told = _unicode_path(info.extra, raw)
-        try:
+        with suppress(UnicodeDecodeError):
             name = told if told is not None else raw.decode("utf-8")
-        except UnicodeDecodeError:
-            pass
     return unicodedata.normalize("NFC", name)
 
 
@@ -185,7 +202,9 @@ def _check_kind(info: zipfile.ZipInfo, path: str) -> None:
 
 def _check_size(info: zipfile.ZipInfo, path: str, limits: Limits) -> None:
     if info.file_size > limits.one:
-        raise Unsafe(f"{path!r} in it has {info.file_size // MEGABYTE} MB, and {limits.one // MEGABYTE} MB is the limit")
+        raise Unsafe(
+            f"{path!r} in it has {info.file_size // MEGABYTE} MB, and {limits.one // MEGABYTE} MB is the limit"
+        )
     if info.file_size > limits.small and info.file_size > limits.ratio * max(info.compress_size, 1):
         raise Unsafe(
             f"{path!r} in it unpacks to more than {limits.ratio} times its size, as in a zip bomb "

@@ -30,8 +30,8 @@ AGAIN = re.compile(r"-(\d{1,3})(?=\.[^.]*$|$)")
 
 
 def _share(archive: Archive) -> float:
-    flat = [m for m in archive.files if "/" not in m.path and (NAMED.fullmatch(m.path) or TYPED.fullmatch(m.path))]
-    return len(flat) / max(len(archive.files), 1)
+    flat = [m for m in archive.files if m.path.count("/") <= 1]  # zipped again, they lie in a folder
+    return sum(bool(NAMED.fullmatch(m.name) or TYPED.fullmatch(m.name)) for m in flat) / max(len(archive.files), 1)
 
 
 def _read(archive: Archive) -> Reading:
@@ -47,9 +47,7 @@ def _read(archive: Archive) -> Reading:
         person = _person(found)
         again = AGAIN.search(found["file"])
         order = (int(found["upload"]), int(again[1]) if again else 0)
-        pieces.append(
-            Piece((person,), found["file"], member, person.called, order=order, late=bool(found["late"]))
-        )
+        pieces.append(Piece((person,), found["file"], member, person.called, order=order, late=bool(found["late"])))
     return Reading(pieces, others)
 
 

@@ -31,7 +31,8 @@ from grader.errors import GraderError
 __all__ = ["MOODLE", "Participant", "moodle_with", "read_worksheet"]
 
 PART = r"(?P<who>[^/]*?)(?:_(?P<number>\d+))?_assignsubmission_(?P<part>[a-z]+)"
-NAMED = re.compile(rf"(?:[^/]+/)?{PART}(?:_?/|_)(?P<file>.+)", re.DOTALL)
+# The first match counts, so that nobody is named by a folder that a student made.
+NAMED = re.compile(rf"(?:[^/]+/)??{PART}(?:_?/|_)(?P<file>.+)", re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -55,24 +56,20 @@ def read_worksheet(path: Path, zone: tzinfo) -> dict[str, Participant]:
     if column is None:
         raise GraderError(
             f"{path} is no grading worksheet of Moodle: it has no column Identifier. In the assignment, choose "
-            '"Download grading worksheet" (with Moodle in English; the assignment\'s setting "Offline grading worksheet")'
+            '"Download grading worksheet", with Moodle in English (the setting "Offline grading worksheet" offers it)'
         )
     found = {}
     for line in sheet.lines:
         number = re.search(r"(\d+)$", line.cells[column])
         if number is None:
-            raise GraderError(f"{path}, line {line.number}: {line.cells[column]!r} is no identifier as in Participant 12")
+            raise GraderError(f"{path}, line {line.number}: {line.cells[column]!r} is not as in Participant 12")
 
-        def cells(*names: str, cells: list[str] = line.cells) -> tuple[str, ...]:
-            columns = [sheet.column(name) for name in names]
-            return tuple(cells[c] for c in columns if c is not None and cells[c])
-
-        told = cells("last modified (submission)")
+        told = sheet.texts(line, "last modified (submission)")
         found[number[1]] = Participant(
             number[1],
-            "".join(cells("full name")[:1]),
-            cells("email address", "email"),
-            cells("id number", "username"),
+            "".join(sheet.texts(line, "full name")[:1]),
+            sheet.texts(line, "email address", "email"),
+            sheet.texts(line, "id number", "username"),
             _time(told[0], zone) if told else None,
         )
     return found
@@ -81,7 +78,7 @@ def read_worksheet(path: Path, zone: tzinfo) -> dict[str, Participant]:
 def _time(text: str, zone: tzinfo) -> datetime | None:
     """Moodle's "Thursday, 1 October 2026, 11:05 PM"; "-" is none."""
     try:
-        when = parser.parse(text)
+        when: datetime = parser.parse(text)
     except (ValueError, OverflowError):
         return None
     return when if when.tzinfo else when.replace(tzinfo=zone)
