@@ -16,8 +16,8 @@ __all__ = ["Line", "Sheet", "heading", "read_sheet", "safe", "sheet_text"]
 
 DELIMITERS = ",;\t|"
 LARGEST = 20_000_000  # bytes; a class list has some thousands
-FORMULA = ("=", "+", "-", "@", "\t", "\r", "\0")  # what OWASP lists: a spreadsheet runs such a cell
-NUMBER = re.compile(r"[+-]?\d+([.,]\d+)?%?")
+FORMULA = ("=", "+", "-", "@", "\t", "\n", "\0")  # what OWASP lists: a spreadsheet runs such a cell
+HARMLESS = re.compile(r"[+-]?\d+([.,]\d+)?%?|-")  # numbers, and a dash for nothing
 
 
 @dataclass(frozen=True)
@@ -122,8 +122,12 @@ def _delimiter(text: str) -> str:
 
 
 def safe(cell: str) -> str:
-    """A cell that no spreadsheet takes for a formula: an apostrophe goes before what begins like one. Numbers stay."""
-    return f"'{cell}" if cell.startswith(FORMULA) and not NUMBER.fullmatch(cell) else cell
+    """A cell that no spreadsheet takes for a formula: an apostrophe goes before what begins like one. Numbers stay.
+
+    Lines within it end in a line feed alone.
+    """
+    cell = cell.replace("\r\n", "\n").replace("\r", "\n")
+    return f"'{cell}" if cell.startswith(FORMULA) and not HARMLESS.fullmatch(cell) else cell
 
 
 def sheet_text(rows: Iterable[Sequence[str]], *, delimiter: str = ",") -> str:

@@ -2,7 +2,8 @@
 
 The worksheet (docs.moodle.org, "Assignment settings", feedback types; github.com/moodle/moodle,
 mod/assign/feedback/offline/importgradeslib.php) needs Identifier, Grade and "Last modified (grade)" as they were;
-Moodle skips a grade it holds to be changed since. The gradebook's import (docs.moodle.org, "Grade import") takes any
+Moodle skips a grade it holds to be changed since. The columns behind, feedback of Moodle's own, are left out, so that the
+import leaves that as it is. The gradebook's import (docs.moodle.org, "Grade import") takes any
 CSV with an email or id number and asks what is what.
 """
 
@@ -43,7 +44,10 @@ def fill_worksheet(
         for line, person in zip(sheet.lines, people, strict=True)
         if locked is not None and line.cells[locked].casefold() == "no"
     ]
-    return replace(filled, rows=[sheet.header, *(line.cells for line in sheet.lines)], notes=notes)
+    last = sheet.column("last modified (grade)")
+    width = len(sheet.header) if last is None else last + 1
+    rows = [sheet.header, *(line.cells for line in sheet.lines)]
+    return replace(filled, rows=[row[:width] for row in rows], notes=notes)
 
 
 def _moodle_person(sheet: Sheet, line: Line, identifier: int) -> Person:

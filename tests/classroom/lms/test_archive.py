@@ -160,7 +160,15 @@ def test_a_zip_that_is_not_there(tmp_path: Path) -> None:
 def test_what_systems_add_is_left_out() -> None:
     data = io.BytesIO()
     with zipfile.ZipFile(data, "w") as archive:
-        for name in ("__MACOSX/x/._a.ipynb", ".DS_Store", "x/.DS_Store", "x/Thumbs.db", "x/._a.ipynb", "x/a.ipynb", "x/"):
+        for name in (
+            "__MACOSX/x/._a.ipynb",
+            ".DS_Store",
+            "x/.DS_Store",
+            "x/Thumbs.db",
+            "x/._a.ipynb",
+            "x/a.ipynb",
+            "x/",
+        ):
             archive.writestr(name, "")
         archive.writestr("x/.ipynb_checkpoints/a-checkpoint.ipynb", "")
     assert [member.path for member in Archive(data).files] == ["x/a.ipynb"]
@@ -176,7 +184,7 @@ def raw_named(raw: bytes, *, flag: int = 0, extra: bytes = b"") -> bytes:
 
 
 names = st.text(
-    st.characters(codec="utf-8", exclude_categories=["Cc", "Cs"], exclude_characters='/\\:.'), min_size=1, max_size=40
+    st.characters(codec="utf-8", exclude_categories=["Cc", "Cs"], exclude_characters="/\\:."), min_size=1, max_size=40
 )
 
 
