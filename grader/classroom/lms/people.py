@@ -52,8 +52,8 @@ class Roll:
         if members and not self._names.get(_letters(person.name)):
             return Match(tuple(sorted(members)), "group")
         found, how = self._by_id(person)
-        if how and len(found) > 1:
-            return Match(why_not=f"the {how} says more than one: {', '.join(sorted(found))}")
+        if len(found) > 1:
+            return Match(why_not=f"its ids and emails are those of several: {', '.join(sorted(found))}")
         named, by_name = self._by_name(person.name)
         if how:
             return self._agreed(person, next(iter(found)), how, named)
@@ -64,15 +64,16 @@ class Roll:
         return Match(why_not=f"nobody in the class's list has {_said(person)}")
 
     def _by_id(self, person: Person) -> tuple[set[str], str]:
-        """Who has one of the ids or emails, and which of them told."""
-        asked: list[tuple[str, set[str]]] = [
-            ("LMS id", _all(self._lms, person.lms_ids)),
-            ("email", _all(self._emails, [email.casefold() for email in person.emails])),
-            ("id", _all(self._ids, person.ids)),
-            ("number", _all(self._ids, person.lms_ids)),
-            ("id", _all(self._lms, person.ids)),
-        ]
-        return next(((found, how) for how, found in asked if found), (set(), ""))
+        """Everybody who has one of the ids or emails, and the first of them that told. Bare numbers only where no
+        other did."""
+        sure: dict[str, set[str]] = {
+            "LMS id": _all(self._lms, person.lms_ids),
+            "email": _all(self._emails, [email.casefold() for email in person.emails]),
+            "id": _all(self._ids, person.ids) | _all(self._lms, person.ids),
+        }
+        number = {"number": _all(self._ids, person.lms_ids)}
+        asked = sure if any(sure.values()) else number
+        return set().union(*asked.values()), next((how for how, found in asked.items() if found), "")
 
     def _by_name(self, name: str) -> tuple[set[str], str]:
         """Who is called `name`; Moodle may put a group and a hyphen before it."""

@@ -137,6 +137,7 @@ class _Chooser:
         for lesson in self._lessons(pieces):
             good = [a for a in attempts if self._has(a, lesson)]
             in_time = [a for a in good if self._in_time(a)]
+            in_time = [a for a in in_time if self._has(a, lesson, notebook=True)] or in_time
             if not in_time:
                 why = f"handed in after {self.before:%Y-%m-%d %H:%M %Z}" if self.before else "nothing for this lesson"
                 skipped += [Skipped(piece.member.path, person.called, why) for a in good for piece in a]
@@ -154,12 +155,11 @@ class _Chooser:
             return [self.lesson] if self.lesson in found or any(file.lesson is None for file in files) else []
         return found or ([self.main] if self.main else [])
 
-    def _has(self, attempt: list[Piece], lesson: str) -> bool:
+    def _has(self, attempt: list[Piece], lesson: str, *, notebook: bool = False) -> bool:
         """Whether an attempt has the lesson's notebook, or may be an answer to the zip's lesson in another form."""
         files = [file for piece in attempt for file in self.files[piece.member.path]]
-        return any(file.lesson == lesson for file in files) or (
-            lesson == self.main and any(file.lesson is None for file in files)
-        )
+        other_form = not notebook and lesson == self.main and any(file.lesson is None for file in files)
+        return other_form or any(file.lesson == lesson for file in files)
 
     def _in_time(self, attempt: list[Piece]) -> bool:
         times = [piece.when for piece in attempt if piece.when]
@@ -170,7 +170,7 @@ class _Chooser:
     ) -> Submission:
         files = [file for piece in counts for file in self.files[piece.member.path]]
         notes = [note for piece in counts for note in self.notes[piece.member.path]]
-        notebooks = sorted((file for file in files if file.lesson == lesson), key=_rank)
+        notebooks = _ranked([file for file in files if file.lesson == lesson])
         chosen = notebooks[-1] if notebooks else None
         kept = {file.path: file.member for file in notebooks[:-1]}
         if chosen is None:
@@ -179,6 +179,10 @@ class _Chooser:
             for piece in attempt:
                 time = f"{piece.when:%Y-%m-%d-%H%M%S}" if piece.when else piece.attempt
                 kept |= {f"{time}/{file.path}": file.member for file in self.files[piece.member.path]}
+        when = max((piece.when for piece in counts if piece.when), default=None)
+        late = any(piece.late for piece in counts)
+        if late and when is None:
+            notes.append("the LMS says late but not when, so that no penalty follows unless you write a timestamp.txt")
         if kept:
             notes.append(f"{len(kept)} files of other attempts are kept beside: {', '.join(sorted(kept)[:3])}")
         elif chosen is not None and PurePosixPath(chosen.path).name != f"{lesson}.ipynb":
@@ -192,8 +196,8 @@ class _Chooser:
             person.called,
             match.how,
             kept,
-            max((piece.when for piece in counts if piece.when), default=None),
-            any(piece.late for piece in counts),
+            when,
+            late,
             max(piece.order for piece in counts),
             notes,
         )
@@ -217,9 +221,11 @@ def _attempts(pieces: list[Piece]) -> list[list[Piece]]:
     return sorted(attempts.values(), key=lambda attempt: max(piece.order for piece in attempt))
 
 
-def _rank(file: File) -> tuple[tuple[int, ...], int, int, str]:
-    """Of several notebooks of a lesson in one attempt the last counts: latest, with most of its cells, outermost."""
-    return file.piece.order, file.cells, -file.path.count("/"), file.path
+def _ranked(notebooks: list[File]) -> list[File]:
+    """Several notebooks of a lesson in one attempt, the last of which counts: the latest that is no mere scrap of it,
+    with most of its cells, outermost."""
+    most = max((file.cells for file in notebooks), default=0)
+    return sorted(notebooks, key=lambda f: (2 * f.cells >= most, f.piece.order, f.cells, -f.path.count("/"), f.path))
 
 
 def _laid_out(lesson: str, chosen: File | None, others: list[File], notes: list[str]) -> dict[str, Member]:

@@ -109,6 +109,8 @@ def roll() -> Roll:
     (Person("", "Ada Lovelace"), (), "several are called so: ada, ada2"),
     (Person("", "Ada Lovelace", emails=("ada@example.ORG",)), ("ada",), "email"),
     (Person("", "A. Lovelace", ids=("00815",)), ("ada",), "id"),
+    (Person("", "Ada Lovelace", emails=("ada@example.org",), ids=("00815",)), ("ada",), "email"),
+    (Person("", "", emails=("ada@example.org",), ids=("6000",)), (), "those of several: 6000, ada"),
     (Person("", "Jose Nunez"), ("jose",), "name without accents"),
     (Person("", "Tutorial 3-José Núñez"), ("jose",), "name"),
     (Person("", "noetheremmy", lms_ids=("4021",)), (), "the LMS id is ada's, but the name is 5000's"),
@@ -117,7 +119,7 @@ def roll() -> Roll:
     (Person("", "somebodyelse", lms_ids=("6000",)), ("6000",), "number"),
     (Person("", "teamrocket", lms_ids=("4021",)), ("4021", "jose"), "group"),
     (Person("", "Team Rocket"), ("4021", "jose"), "group"),
-    (Person("", "Nobody Knows", emails=("n@example.org",)), (), "nobody in the class's list has the name 'Nobody Knows'"),
+    (Person("", "Nobody Knows", emails=("n@example.org",)), (), "nobody in the class's list has the name 'Nob"),
     (Person("", "Participant", anonymous=True), (), "hides who this is"),
 ])  # fmt: skip
 def test_who_is_meant(person: Person, students: tuple[str, ...], told: str) -> None:

@@ -133,10 +133,11 @@ def test_gradescope_with_a_group_and_times(
     ada = {"name": "Ada Lovelace", "sid": "", "email": "ada@example.org"}
     jose = {"name": "J. G.", "sid": "0017", "email": "other@example.org"}
     stranger = {"name": "Nobody Else", "sid": "99", "email": "n@example.org"}
+    files = {"a/relu.ipynb": right, "a/data.csv": "1"}
     path = write_zip(
         lms.gradescope(
             {
-                "submission_91": ([ada, jose, stranger], "2026-10-01 21:14:05.102030000 Z", {"a/relu.ipynb": right, "a/data.csv": "1"}),
+                "submission_91": ([ada, jose, stranger], "2026-10-01 21:14:05.102030000 Z", files),
                 "submission_92": ([ada], "2026-10-02 09:00:00.000000000 -07:00", {"x.ipynb": notebook(double="")}),
             }
         )
@@ -176,6 +177,23 @@ def test_the_latest_before_a_deadline_counts(
     take_in(listed.root, write_zip(export))
     assert handed(listed, "ada")[f"{LESSON}.ipynb"] == third
     assert set(kept(listed, "ada")) == {first, second, third}
+
+
+def test_a_scrap_or_a_later_attempt_without_a_notebook_does_not_count(
+    listed: ClassFolder, write_zip: WriteZip, notebook: Notebook, lms: Any
+) -> None:
+    ada = {"name": "Ada Lovelace", "email": "ada@example.org"}
+    scrap = nbformat.reads(notebook(), as_version=4)
+    scrap.cells = [cell for cell in scrap.cells if cell.id == "double"]
+    export = lms.gradescope(
+        {
+            "submission_1": ([ada], "2026-10-01 00:00:00 Z", {"z.ipynb": json.dumps(scrap), "a.ipynb": notebook()}),
+            "submission_2": ([ada], "2026-10-02 00:00:00 Z", {"relu.pdf": "%PDF-"}),
+        }
+    )
+    (outcome,) = take_in(listed.root, write_zip(export)).outcomes
+    assert handed(listed, "ada")[f"{LESSON}.ipynb"] == notebook()
+    assert sorted(outcome.submission.kept) == ["2026-10-02-000000/relu.pdf", "z.ipynb"]
 
 
 def test_twice_changes_nothing_and_an_older_zip_does_not_come_back(
@@ -343,7 +361,7 @@ def test_a_full_disk_leaves_everybodys_work(
             lms.canvas("Hopper, Grace", 4022, 2, "x.ipynb"): notebook(),
         }
     )
-    write, written = Path.write_bytes, []
+    write, written = Path.write_bytes, list[Path]()
 
     def full(self: Path, data: bytes) -> int:
         if written:
@@ -351,9 +369,10 @@ def test_a_full_disk_leaves_everybodys_work(
         written.append(self)
         return write(self, data)
 
-    with monkeypatch.context() as patched, pytest.raises(GraderError, match="No space left on device"):
+    with monkeypatch.context() as patched:
         patched.setattr(Path, "write_bytes", full)
-        take_in(listed.root, path)
+        with pytest.raises(GraderError, match="No space left on device"):
+            take_in(listed.root, path)
     assert everything(listed) == before
     assert told(take_in(listed.root, path)) == {"ada": "replaces the one before", "grace": "new"}
 
@@ -369,7 +388,7 @@ def test_a_full_disk_leaves_everybodys_work(
     ({"a_1_2_x.ipynb": "x"}, ["--timezone", "Mars/Olympus"], "no time zone is called"),
     ({"submission_metadata.yml": "a: [", "submission_1/x": ""}, [], "line .*: it is no whole YAML file"),
     ({"submission_metadata.yml": "- a", "submission_1/x": ""}, [], "does not list submissions"),
-    ({"submission_metadata.yml": "a: !!python/object/apply:os.system [ls]", "b/x": ""}, [], "does not list submissions"),
+    ({"submission_metadata.yml": "a: !!python/object/apply:os.system [ls]", "b/x": ""}, [], "does not list sub"),
 ])  # fmt: skip
 def test_what_is_not_sure_is_refused(
     files: dict[str, str], words: list[str], said: str, listed: ClassFolder, write_zip: WriteZip
