@@ -143,6 +143,7 @@ def import_zip(folder: Path, file: Path, as_json: bool, **options: Any) -> None:
 
     What was there is kept, and the same zip again changes nothing. Exit 1 if something in it was not taken.
     """
+    _start_faster()
     from grader.classroom.lms.show import show_taken_in
     from grader.classroom.lms.take_in import take_in
 
@@ -162,6 +163,7 @@ def export_grades(folder: Path, output: Path, **options: Any) -> None:
 
     Exit 1 if somebody has a score that the template has no row for.
     """
+    _start_faster()
     from grader.classroom.lms.give_out import give_out
     from grader.classroom.lms.show import show_given_out
 
@@ -197,9 +199,13 @@ def grade(folder: Path, **options: Any) -> None:
         _grade(folder, **options)
 
 
-def _grade(folder: Path, **options: Any) -> None:
+def _start_faster() -> None:
     # jsonschema, which nbformat brings, would compile a grammar of addresses for most of a second; no notebook has any.
     sys.modules.setdefault("rfc3987_syntax", None)  # type: ignore[arg-type]
+
+
+def _grade(folder: Path, **options: Any) -> None:
+    _start_faster()
     from grader.classroom.commands import grade as run
 
     run(folder, **options)

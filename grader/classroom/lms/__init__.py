@@ -6,6 +6,7 @@ canvas.py, moodle.py, gradescope.py   how each names what is in its zip
 people.py      who of the class is meant
 contents.py    what the files of a submission are: zips opened, notebooks known by their cells
 plan.py        which file counts for which lesson, and why not
+names.py       names that any system can hold
 place.py       into submitted/, with nothing lost
 take_in.py     grader import-zip: all of it
 marks.py       the scores of the class, by lesson and student

@@ -44,7 +44,7 @@ class Limits:
     one: int = 500 * MEGABYTE
     ratio: int = 200  # unpacked to packed, for files of more than `small`
     small: int = 10 * MEGABYTE
-    path: int = 1000  # letters
+    path: int = 1000  # bytes
 
 
 LIMITS = Limits()
@@ -148,7 +148,7 @@ class Archive:
 
 def _checked_path(info: zipfile.ZipInfo, limits: Limits) -> str:
     name = _name(info)
-    if len(name) > limits.path:
+    if len(name.encode()) > limits.path:
         raise Unsafe(f"it holds a path of {len(name)} letters: {name[:60]!r}...")
     if "\0" in info.orig_filename:
         raise Unsafe(f"it holds a name with a zero byte: {name!r}")

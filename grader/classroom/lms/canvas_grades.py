@@ -1,9 +1,9 @@
 """Canvas's gradebook as a CSV, filled in.
 
-Its import (github.com/instructure/canvas-lms, lib/gradebook_importer.rb and gradebook_exporter.rb;
-community.canvaslms.com, "How do I import grades in the Gradebook?") knows students by its own ID column and
-assignments by "Name (123)". An empty cell takes a grade away, so that every cell we have no score for stays as it
-was. Only the columns that are filled go out, with Canvas's own rows (points possible, posting) above.
+Its import (github.com/instructure/canvas-lms, lib/gradebook_importer.rb and gradebook_exporter.rb) knows students by
+its own ID column and assignments by "Name (123)". An empty cell takes a grade away, so that every cell we have no
+score for stays as it was. Only the columns that are filled go out, with Canvas's own rows (points possible, posting)
+above.
 """
 
 from __future__ import annotations

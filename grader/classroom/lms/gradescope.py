@@ -58,7 +58,7 @@ def _read(archive: Archive) -> Reading:
     for folder, about in told.items():
         earlier = _list(about, "history")
         if earlier:
-            times = ", ".join(str(_get(entry, "created_at")) for entry in earlier[:5])
+            times = ", ".join(_text(entry, "created_at") for entry in earlier[:5])
             who = ", ".join(person.called for person in _people(about)) or folder
             notes.append(f"{who}: {len(earlier)} earlier versions are in Gradescope, not in this zip ({times})")
     for file in archive.files:
@@ -69,10 +69,10 @@ def _read(archive: Archive) -> Reading:
             others[file.path] = f"not in {METADATA}"
             continue
         about, number = told[folder], re.search(r"\d+$", folder)
-        when = _time(_get(about, "created_at"))
+        when = _time(_text(about, "created_at"))
         order = (int(when.timestamp()) if when else 0, int(number.group()) if number else 0)
         people = _people(about) or (Person(folder, anonymous=True),)
-        pieces.append(Piece(people, name, file, folder, order=order, when=when, late=_get(about, "late") == "true"))
+        pieces.append(Piece(people, name, file, folder, order=order, when=when, late=_text(about, "late") == "true"))
     return Reading(pieces, others, notes)
 
 
@@ -96,7 +96,7 @@ def _people(about: dict[str, Any]) -> tuple[Person, ...]:
 
 
 def _person(entry: dict[str, Any]) -> Person:
-    name, email, sid = (str(_get(entry, key) or "").strip() for key in ("name", "email", "sid"))
+    name, email, sid = (_text(entry, key) for key in ("name", "email", "sid"))
     called = name or email or sid or "somebody"
     return Person(called, name=name, emails=(email,) if email else (), ids=(sid,) if sid else ())
 
@@ -106,15 +106,20 @@ def _get(about: Any, key: str) -> Any:
     return about.get(f":{key}", about.get(key)) if isinstance(about, dict) else None
 
 
+def _text(about: Any, key: str) -> str:
+    found = _get(about, key)
+    return found.strip() if isinstance(found, str) else ""
+
+
 def _list(about: dict[str, Any], key: str) -> list[Any]:
     found = _get(about, key)
     return found if isinstance(found, list) else []
 
 
-def _time(value: Any) -> datetime | None:
+def _time(value: str) -> datetime | None:
     """A time with its zone; one without is in UTC, as in YAML."""
     try:
-        when: datetime = parser.parse(str(value))
+        when: datetime = parser.parse(value)
     except (ValueError, OverflowError):
         return None
     return when if when.tzinfo else when.replace(tzinfo=UTC)

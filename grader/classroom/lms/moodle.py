@@ -2,8 +2,8 @@
 
 The names are made by mod_assign in Moodle's own, public source (github.com/moodle/moodle,
 mod/assign/classes/downloader.php, before 4.1 in mod/assign/locallib.php): the full name, the participant number,
-the part of the assignment, and the student's own name for the file, in a folder (the setting "Download submissions
-in folders", docs.moodle.org, "Assignment settings") or without:
+the part of the assignment, and the student's own name for the file, in a folder (the option "Download submissions
+in folders") or without:
 
     Ada Lovelace_1042_assignsubmission_file_/02_relu.ipynb
     Ada Lovelace_1042_assignsubmission_file_02_relu.ipynb

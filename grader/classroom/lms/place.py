@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import re
 import shutil
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -15,12 +14,12 @@ from typing import Any
 from grader.classroom.folder import ClassFolder, write_atomically
 from grader.classroom.handed_in import ARRIVED, when
 from grader.classroom.lms.archive import Member
+from grader.classroom.lms.names import safe_name
 from grader.classroom.lms.plan import Submission
 from grader.errors import GraderError
 
 __all__ = ["Outcome", "Placer"]
 
-LONGEST = 150  # bytes of a file's name; 255 are allowed
 NEW, SAME, TIMED = "new", "same as before", "same as before, now with its time"
 REPLACES, OLDER = "replaces the one before", "older than the one there"
 
@@ -80,7 +79,7 @@ class Placer:
                 (side / "new" / ARRIVED).write_text(f"{_utc(outcome.submission.when)} UTC\n", encoding="utf-8")
         for path, member in outcome.submission.kept.items():
             content = member.read()
-            _write_file(side / "kept" / hashlib.sha256(content).hexdigest()[:12] / _safe(path), content)
+            _write_file(side / "kept" / hashlib.sha256(content).hexdigest()[:12] / safe_name(path), content)
 
     def _finish(self, outcome: Outcome, side: Path) -> None:
         submission = outcome.submission
@@ -156,28 +155,12 @@ def _utc(moment: datetime) -> datetime:
 def _write(folder: Path, files: dict[str, Member]) -> None:
     folder.mkdir(parents=True)
     for path, member in files.items():
-        _write_file(folder / _safe(path), member.read())
+        _write_file(folder / path, member.read())
 
 
 def _write_file(place: Path, content: bytes) -> None:
     place.parent.mkdir(parents=True, exist_ok=True)
     place.write_bytes(content)
-
-
-def _safe(path: str) -> Path:
-    """A path that any system can hold; `archive` has seen to it that it does not lead out of its folder."""
-    return Path(*(_safe_name(part) for part in path.split("/")))
-
-
-def _safe_name(name: str) -> str:
-    name = re.sub(r'[\x00-\x1f\x7f<>:"|?*\\]', "_", name)
-    if name in ("", ".", ".."):
-        return "_"
-    if len(name.encode()) <= LONGEST:
-        return name
-    stem, dot, ending = name.rpartition(".")
-    short = (stem if dot else name).encode()[: LONGEST - 30].decode(errors="ignore")
-    return f"{short}-{hashlib.sha256(name.encode()).hexdigest()[:8]}{dot}{ending[:10]}"
 
 
 def _digest(files: dict[str, bytes]) -> str:
@@ -186,7 +169,7 @@ def _digest(files: dict[str, bytes]) -> str:
 
 
 def _digest_of(submission: Submission) -> str:
-    return _digest({str(_safe(path)): member.read() for path, member in submission.files.items()})
+    return _digest({path: member.read() for path, member in submission.files.items()})
 
 
 def _digest_in(place: Path) -> str | None:

@@ -11,6 +11,7 @@ from pathlib import PurePosixPath
 from grader.classroom.handed_in import ARRIVED
 from grader.classroom.lms.archive import Member
 from grader.classroom.lms.contents import File, Library, unpacked
+from grader.classroom.lms.names import free_place
 from grader.classroom.lms.people import Match, Roll
 from grader.classroom.lms.piece import Person, Piece, Reading
 from grader.errors import GraderError
@@ -232,15 +233,12 @@ def _laid_out(lesson: str, chosen: File | None, others: list[File], notes: list[
     """The files by where they go: the notebook under its lesson's name, what lay beside it beside it."""
     base = PurePosixPath(chosen.path).parent if chosen else PurePosixPath()
     laid = {f"{lesson}.ipynb": chosen.member} if chosen else {}
+    taken = {path.casefold() for path in (*laid, ARRIVED)}
     for file in sorted(others, key=lambda file: file.path):
         path = PurePosixPath(file.path)
         place = str(path.relative_to(base)) if path.is_relative_to(base) else str(path)
         if place == ARRIVED:
             notes.append(f"a {ARRIVED} of the student's own was left out: the time is the LMS's to tell")
             continue
-        number = 1
-        while place in laid:
-            number += 1
-            place = str(path.with_name(f"{path.stem}-{number}{path.suffix}"))
-        laid[place] = file.member
+        laid[free_place(place, taken)] = file.member
     return laid

@@ -110,13 +110,13 @@ def show_given_out(given: GivenOut) -> int:
     for note in table.notes:
         click.echo(f"Note: {_plain(note)}.")
     if table.empty:
-        click.echo(f"Rows left as they were ({len(table.empty)}):")
+        click.echo(f"No score written for ({len(table.empty)}):")
         for text in table.empty:
             click.echo(f"  {_plain(text)}")
     if table.missing:
         click.echo(
-            f"{len(table.missing)} students have a score and no row in the template, so their scores are not in the "
-            f"file: {_plain(', '.join(table.missing))}. Put their LMS ids in the class's list: "
+            f"Not in the file, since the template has no row for them, are the scores of {len(table.missing)}: "
+            f"{_plain(', '.join(table.missing))}. Put their LMS ids in the class's list: "
             "grader new-class DIR --students FILE",
             err=True,
         )

@@ -121,7 +121,7 @@ def test_canvas(encoding: str, scored: ClassFolder, tmp_path: Path) -> None:
     assert "Wrote 3 scores" in result.stdout
     assert "Else, Nobody (4999): nobody in the class's list" in result.stdout
     assert "Hopper, Grace (4022): no score for 01_powers" in result.stdout
-    assert "1 students have a score and no row in the template" in result.stderr
+    assert "no row for them, are the scores of 1: li." in result.stderr
     assert "li" in result.stderr
     assert "'=HYPERLINK" in out.read_text(encoding="utf-8")
     rows = list(csv.reader(out.open(encoding="utf-8")))

@@ -259,6 +259,23 @@ def test_a_zip_in_the_zip_is_opened_once_and_a_bad_one_costs_nobody_else(
     assert not list(listed.root.rglob("evil*"))
 
 
+def test_names_that_clash_or_that_a_system_forbids_cost_nothing(
+    listed: ClassFolder, write_zip: WriteZip, notebook: Notebook, lms: Any
+) -> None:
+    files = {
+        "real.ipynb": notebook(), f"{LESSON}.ipynb/x.txt": "1", "timestamp.txt/y": "2", "a": "3", "a/b": "4",
+        "cc:d": "5", "cc_d": "6", "Data.csv": "7", "data.csv": "8", "n" * 300 + ".csv": "9", "\u202e\x07": "10",
+    }  # fmt: skip
+    path = write_zip({lms.canvas("Lovelace, Ada", 4021, 1, "all.zip"): lms.zipped(files)})
+    taken = take_in(listed.root, path)
+    found = handed(listed, "ada")
+    assert found.pop(f"{LESSON}.ipynb") == notebook()
+    assert sorted(found.values(), key=int) == [str(n) for n in range(1, 11)]
+    assert len({name.casefold() for name in found}) == 10
+    assert told(taken) == {"ada": "new"}
+    assert told(take_in(listed.root, path)) == {"ada": "same as before"}
+
+
 def test_broken_and_foreign_notebooks_and_a_time_of_the_students_own(
     listed: ClassFolder, write_zip: WriteZip, notebook: Notebook, lms: Any, master: Master
 ) -> None:
