@@ -1,9 +1,9 @@
 """Moodle's offline grading worksheet, filled in; and a CSV for the import of its gradebook.
 
 The worksheet (github.com/moodle/moodle: mod/assign/gradingtable.php makes it, feedback/offline/importgradeslib.php
-reads it) needs Identifier, Grade and "Last modified (grade)" as they were; Moodle skips a grade that it holds to be changed
-since. The columns behind, Moodle's own feedback, are left out, so that an import does not touch it. The gradebook's
-import (docs.moodle.org, "Grade import") takes any CSV with an email or id number and asks what is what.
+reads it) needs Identifier, Grade and "Last modified (grade)" as they were; Moodle skips a grade that it holds to be
+changed since. The columns behind, Moodle's own feedback, are left out, so that an import does not touch it. The
+gradebook's import (docs.moodle.org, "Grade import") takes any CSV with an email or id number and asks what is what.
 """
 
 from __future__ import annotations
