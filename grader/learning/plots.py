@@ -18,7 +18,7 @@ from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
 from matplotlib.patches import FancyBboxPatch
 
-__all__ = ["COLORS", "TEXT", "canvas", "chain", "figure", "heat"]
+__all__ = ["COLORS", "TEXT", "canvas", "chain", "figure", "heat", "load_backend"]
 
 TEXT = "#797979"
 """The grey that is equally far from white and from #111."""
@@ -87,7 +87,7 @@ def figure(
     size = (width or min(4.2 * columns, 10.0), height or 2.8 * rows)
     kwargs["subplot_kw"] = {"axes_class": _CourseAxes, **kwargs.get("subplot_kw", {})}
     options = {"FigureClass": _CourseFigure, "layout": "constrained", "frameon": False, **kwargs}
-    _load_backend()
+    load_backend()
     with mpl.rc_context(_STYLE):
         return plt.subplots(rows, columns, figsize=size, **options)
 
@@ -103,7 +103,7 @@ def canvas(columns: int = 1, rows: int = 1, *, width: float, height: float, **kw
 
 
 @cache
-def _load_backend() -> None:
+def load_backend() -> None:
     """Load the backend before any rc_context.
 
     Jupyter's turns interactive mode on when it loads, and a context would undo that on leaving: only the
