@@ -18,7 +18,9 @@ import warnings
 from collections.abc import Callable, Iterator
 from functools import lru_cache
 
-__all__ = ["import_all", "warm", "warm_when_idle"]
+from grader.learning.notebook import in_a_notebook
+
+__all__ = ["import_all", "warm", "warm_aloud", "warm_when_idle"]
 
 
 def import_all() -> None:
@@ -35,6 +37,19 @@ def warm() -> None:
     """
     for step in _steps():
         _quietly(step)
+
+
+def warm_aloud() -> None:
+    """warm(); in a notebook say so while it lasts, unless it was done already. Nothing to see is left."""
+    if not in_a_notebook() or warm.cache_info().currsize:
+        return warm()
+    from IPython.display import display
+
+    text = "First check of this kernel: getting ready ..."
+    shown = display({"text/plain": text}, raw=True, display_id=True)  # type: ignore[no-untyped-call]
+    warm()
+    shown.update({"text/html": "", "text/plain": ""}, raw=True)
+    return None
 
 
 def warm_when_idle() -> None:
@@ -54,6 +69,8 @@ def _one_by_one(loop: asyncio.AbstractEventLoop, steps: Iterator[Callable[[], ob
         if step is not None:
             _quietly(step)
             loop.call_later(_PAUSE, run)
+        else:
+            warm()  # finds everything there
 
     loop.call_later(_PAUSE, run)
 

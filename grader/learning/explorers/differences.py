@@ -11,7 +11,7 @@ from functools import lru_cache
 import torch
 from torch import Tensor
 
-from grader.learning.explorers.explorer import Choice, Picture, Slider, explore, panels
+from grader.learning.explorers.explorer import Choice, Control, Picture, Slider, explore, panels
 from grader.learning.plots import COLORS, TEXT
 
 __all__ = ["FUNCTIONS", "PRECISIONS", "draw", "error", "explore_differences"]
@@ -30,7 +30,7 @@ _FLOOR = 1e-16  # where an error of exactly 0 is drawn
 
 def explore_differences() -> None:
     """Choose a function and a step: how many digits of the slope are right?"""
-    controls = {
+    controls: dict[str, Control] = {
         "function": Choice("slope of", tuple(FUNCTIONS)),
         "eps": Slider("step ε", _STEPS, 1e-6, lambda eps: f"{eps:.0e}"),
     }
@@ -41,10 +41,7 @@ def error(function: str, precision: str, eps: float, *, central: bool = True) ->
     """How far a difference quotient of step eps, computed in that precision, is from the slope (autograd, float64)."""
     f, at = FUNCTIONS[function]
     x, step = torch.tensor(at, dtype=PRECISIONS[precision]), torch.tensor(eps, dtype=PRECISIONS[precision])
-    if central:
-        measured = (f(x + step) - f(x - step)) / (2 * step)
-    else:
-        measured = (f(x + step) - f(x)) / step
+    measured = (f(x + step) - f(x - step)) / (2 * step) if central else (f(x + step) - f(x)) / step
     return abs(measured.double().item() - _slope(function))
 
 

@@ -7,7 +7,6 @@ saved notebook shows it without a kernel, with words for whoever cannot see it.
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ import matplotlib.pyplot as plt
 from matplotlib.figure import Figure
 
 from grader.learning.explorers.output import bundle
+from grader.learning.notebook import in_a_notebook
 from grader.learning.plots import figure, load_backend
 
 __all__ = ["Choice", "Control", "Draw", "Picture", "Slider", "explore", "frames", "panels"]
@@ -66,7 +66,7 @@ def explore(draw: Draw, controls: Mapping[str, Control], *, columns: tuple[tuple
     `columns` sets controls side by side, by name; the others stand in a row of their own. Raises what `draw`
     raises for the first values; later errors are said in words below the controls.
     """
-    if _talks_to_a_notebook():
+    if in_a_notebook():
         from grader.learning.explorers.live import Live
 
         Live(draw, controls, columns).show()
@@ -76,7 +76,7 @@ def explore(draw: Draw, controls: Mapping[str, Control], *, columns: tuple[tuple
         from IPython.display import display
 
         data, metadata = bundle(last, note="Open this notebook in JupyterLab and run the cell to move the controls.")
-        display(data, metadata=metadata, raw=True)
+        display(data, metadata=metadata, raw=True)  # type: ignore[no-untyped-call]
     else:
         print(last.alt)
 
@@ -112,14 +112,3 @@ def frames(draw: Draw, values: Mapping[str, Any]) -> Iterator[Picture]:
         if picture is None:
             return
         yield picture
-
-
-def _talks_to_a_notebook() -> bool:
-    """Whether this is a kernel with a person before it, as far as one can know."""
-    if "IPython" not in sys.modules or "ipykernel" not in sys.modules:
-        return False
-    if "NBGRADER_EXECUTION" in os.environ or "GRADER_CLASS_SECRET" in os.environ:
-        return False
-    from IPython.core.getipython import get_ipython
-
-    return hasattr(get_ipython(), "kernel")

@@ -38,7 +38,7 @@ def _function(forward: Apply, vjp: Callable[[Tensor, Tensor], Tensor]) -> Apply:
         def backward(ctx: Any, g: Tensor) -> Tensor:
             return vjp(g, *ctx.saved_tensors)
 
-    return Specimen.apply  # type: ignore[no-any-return]
+    return Specimen.apply
 
 
 FUNCTIONS: dict[str, Apply] = {
@@ -127,7 +127,8 @@ def _what_happens(step: int, x: Tensor, N: Tensor, A: Tensor) -> str:
         return f"Backward was asked once per output, {len(A)} times: the rows of A. Nothing is measured yet."
     if step <= x.numel():
         value = x[step - 1].item()
-        return f"x[{step - 1}] moves from {value:g} by ±{EPS:.0e}: how the outputs move, over 2ε, is column {step - 1} of N."
+        moves = f"x[{step - 1}] moves from {value:g} by ±{EPS:.0e}"
+        return f"{moves}: how the outputs move, over 2ε, is column {step - 1} of N."
     wrong = int((~((A - N).abs() <= ATOL + RTOL * N.abs())).sum())
     if wrong:
         return f"gradcheck says no: {wrong} of {N.numel()} entries differ by more than atol + rtol |N|."

@@ -8,7 +8,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from grader.learning.explorers.explorer import Choice, Picture, Slider, explore, panels
+from grader.learning.explorers.explorer import Choice, Control, Picture, Slider, explore, panels
 from grader.learning.plots import COLORS, TEXT
 
 __all__ = ["FUNCTIONS", "draw", "explore_kink", "slope"]
@@ -29,7 +29,7 @@ _EDGE = 1.5
 
 def explore_kink() -> None:
     """Choose a function and a point: what slope does autograd give there?"""
-    controls = {"function": Choice("y =", tuple(FUNCTIONS)), "x": Slider("x", _POINTS, 0.0)}
+    controls: dict[str, Control] = {"function": Choice("y =", tuple(FUNCTIONS)), "x": Slider("x", _POINTS, 0.0)}
     explore(draw, controls)
 
 

@@ -53,9 +53,9 @@ class Live:
         """Display the controls and, below, the picture for their present values."""
         *_, last = frames(self.draw, self._values())
         _close_what_the_cell_had(self)
-        display(self.box)
+        display(self.box)  # type: ignore[no-untyped-call]
         data, metadata = bundle(last, note=_NOTE)
-        display(data, metadata=metadata, raw=True, display_id=self.id)
+        display(data, metadata=metadata, raw=True, display_id=self.id)  # type: ignore[no-untyped-call]
 
     def close(self) -> None:
         """Take the controls off the page and let go of them."""
@@ -97,12 +97,15 @@ class Live:
             picture = next(self.film, None)
             if picture is not None:
                 data, metadata = bundle(picture, note=_NOTE)
-                update_display(data, metadata=metadata, raw=True, display_id=self.id)
+                self._update(data, metadata)
                 self._say("")
         except (Exception, KeyboardInterrupt) as error:
             self._say(_in_words(error))
             return False
         return picture is not None
+
+    def _update(self, data: dict[str, str], metadata: dict[str, Any]) -> None:
+        update_display(data, metadata=metadata, raw=True, display_id=self.id)  # type: ignore[no-untyped-call]
 
     def _say(self, text: str) -> None:
         if self.said.value != text:
@@ -118,9 +121,7 @@ def _in_words(error: BaseException) -> str:
 
 def _widget(control: Control) -> Any:
     if isinstance(control, Choice):
-        return widgets.Dropdown(
-            description=control.description, options=control.options, layout=_LAYOUT, style=_STYLE
-        )
+        return widgets.Dropdown(description=control.description, options=control.options, layout=_LAYOUT, style=_STYLE)
     return widgets.SelectionSlider(
         description=control.description,
         options=[(control.text(value), value) for value in control.values],

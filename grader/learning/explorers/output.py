@@ -43,7 +43,8 @@ def _png(figure: Figure) -> bytes:
     """The figure as a PNG, drawn once; savefig would lay it out and draw it twice."""
     figure.set_dpi(_PAGE_DPI * _SHARPNESS)
     canvas = FigureCanvasAgg(figure)
-    canvas.draw()
+    canvas.draw()  # type: ignore[no-untyped-call]
     buffer = io.BytesIO()
-    imsave(buffer, canvas.buffer_rgba(), format="png", pil_kwargs={"compress_level": 3})
+    pixels = canvas.buffer_rgba()  # type: ignore[no-untyped-call]
+    imsave(buffer, pixels, format="png", pil_kwargs={"compress_level": 3})
     return buffer.getvalue()

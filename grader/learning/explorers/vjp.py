@@ -37,7 +37,7 @@ def explore_vjp() -> None:
 def products(function: str, x: Tensor, g: Tensor) -> tuple[Tensor, Tensor]:
     """The Jacobian (outputs, inputs) of a function at x, and what autograd's own backward gives for g."""
     f = FUNCTIONS[function]
-    J = torch.autograd.functional.jacobian(f, x)
+    J: Tensor = torch.autograd.functional.jacobian(f, x)  # type: ignore[no-untyped-call]
     leaf = x.clone().requires_grad_()
     (vjp,) = torch.autograd.grad(f(leaf), leaf, g)
     return J, vjp
