@@ -6,7 +6,7 @@
 #     - derive a vector-Jacobian product from a formula
 #     - write a Function that keeps the whole contract
 #     - recognise the ways of breaking it that raise no error
-#     minutes: 60
+#     minutes: 65
 #     prerequisites:
 #     - 00_start_here
 #     title: What backward computes, and the contract
@@ -22,7 +22,7 @@
 # **Goals.** You can say what a backward receives and returns, derive it from a formula, write a Function that keeps
 # the whole contract, and recognise the ways of breaking it that raise no error.
 #
-# **Time** about 60 minutes. **Before this:** lesson 00; you know `nn.Module` and the chain rule.
+# **Time** about 65 minutes. **Before this:** lesson 00; you know `nn.Module` and the chain rule.
 
 # %%
 import weakref
@@ -32,7 +32,7 @@ import torch
 from torch.autograd import Function
 
 from grader import check, explain, hint, progress
-from grader.learning.plots import COLORS, TEXT, figure, heat
+from grader.learning.plots import COLORS, TEXT, figure
 
 # %% [markdown]
 # ## A gradient that is wrong without an error
@@ -99,14 +99,15 @@ g = torch.tensor([1.0, 0.5, -2.0], dtype=torch.float64)  # what came from above:
 J = torch.autograd.functional.jacobian(neighbours, x)
 vjp = g @ J
 
+# %% [markdown]
+# The three side by side, to play with. **Predict, then move:** the last input, $x_3$, acts through $y_2$ alone. If you
+# drag *g of output 2* from −2 to 1, which entries of $gJ$ change, and to what? Then choose `softmax(x)` and set all of
+# $g$ to 1: what comes back, and why? (It will matter further down.)
+
 # %%
-fig, axes = figure(columns=3, height=2.4, width=9, width_ratios=[3, 4, 4])
-titles = ("upstream g", "Jacobian J", "g J: what backward returns")
-for ax, matrix, title in zip(axes, (g[None], J, vjp[None]), titles, strict=True):
-    heat(ax, matrix, title, decimals=1, limit=6)
-axes[0].set_xlabel("outputs y")
-axes[1].set(xlabel="inputs x", ylabel="outputs y")
-axes[2].set_xlabel("inputs x");
+from grader.learning.explorers import explore_vjp
+
+explore_vjp()
 
 # %% [markdown]
 # *In the picture:* on the left the row vector g with three entries; in the middle the 3 × 4 Jacobian, whose row i has two
@@ -355,6 +356,18 @@ x = torch.tensor([0.0, 1.0], requires_grad=True)
 y = Sine.apply(x)
 y.backward(torch.tensor([1.0, 10.0]))
 y, x.grad
+
+# %% [markdown]
+# Your class is a node like any other. **Predict, then choose:** what will the graph of `loss` look like, and which arrow is
+# missing in `x * sin(x).detach(), a gap`? That is the hole from the beginning of this lesson, seen from above. Any
+# tensors of yours can be drawn: give them with their names.
+
+# %%
+from grader.learning.explorers import explore_graph
+
+w = torch.tensor(2.0, requires_grad=True)
+loss = (w * Sine.apply(x)).sum()
+explore_graph(loss=loss, x=x, w=w)
 
 # %% [markdown]
 # The contract, line by line:

@@ -95,32 +95,17 @@ for name, f in relus.items():
 #
 # $$\partial\,\mathrm{relu}(x) = \begin{cases} \{0\} & x < 0 \\ [0, 1] & x = 0 \\ \{1\} & x > 0. \end{cases}$$
 #
-# The picture shows, on the left, ReLU with five of its supporting lines; on the right its slope, which at 0 fills the
-# whole interval, with the three values PyTorch chose.
+# The picture shows, on the left, the function with the line that autograd's slope means at the orange point (grey: other
+# supporting lines); on the right its slopes, which at 0 fill the whole grey interval. Every slope in it is measured by
+# autograd, none is written down.
+#
+# **Predict, then choose** `torch.maximum(x, 0)`, `where(x >= 0, x, 0)` and `x.abs()`: which slope at 0? Then move x off the
+# kink. How far must you go until they all agree with relu, as far as they are the same function?
 
 # %%
-fig, (left, right) = figure(columns=2, width=9, height=3.2)
-xs = torch.linspace(-1.5, 1.5, 301)
+from grader.learning.explorers import explore_kink
 
-for slope in (0, 0.25, 0.5, 0.75, 1):
-    left.plot(xs, slope * xs, color=COLORS[1], linewidth=1, alpha=0.8)
-left.plot(xs, xs.relu(), color=COLORS[0], linewidth=3)
-left.plot(0, 0, "o", color=COLORS[1], markersize=7)
-arrow = {"arrowstyle": "->", "color": COLORS[1], "connectionstyle": "arc3,rad=-0.2"}
-note = "lines that touch at 0\nand lie nowhere above"
-left.annotate(note, (-0.62, -0.47), (0.2, -0.85), color=COLORS[1], arrowprops=arrow)
-left.text(0.72, 1.12, "relu(x)", color=COLORS[0], ha="right", weight="bold")
-left.set(title="ReLU and its subgradients at the kink", xlabel="x", ylim=(-1.1, 1.5))
-
-right.plot([-1.5, 0], [0, 0], color=COLORS[0], linewidth=3)
-right.plot([0, 1.5], [1, 1], color=COLORS[0], linewidth=3)
-right.plot([0, 0], [0, 1], color=COLORS[1], linewidth=6, alpha=0.35, solid_capstyle="butt")
-for y, name in ((1, "x.clamp(min=0)"), (0.5, "torch.maximum(x, 0)"), (0, "torch.relu(x)")):
-    right.plot(0, y, "o", color=COLORS[1], markersize=8)
-    height, va = (0.9, "top") if y == 1 else (y, "center")
-    right.text(0.12, height, name, va=va, family="monospace", fontsize=9)
-right.set(title="The slope: at 0, anything from 0 to 1", xlabel="x", ylim=(-0.2, 1.25), yticks=[0, 0.5, 1])
-fig.show()
+explore_kink()
 
 # %% [markdown]
 # PyTorch's notes state a rule for this: of all subgradients take the one of smallest norm. `relu` follows it. So does

@@ -7,7 +7,7 @@
 #     - choose inputs on which a wrong backward gives itself away
 #     - know what gradcheck cannot see, and test that separately
 #     - read a bug off two Jacobians, and repair it
-#     minutes: 75
+#     minutes: 80
 #     prerequisites:
 #     - 01_contract
 #     - 02_relu
@@ -21,7 +21,7 @@
 # By now you have written a dozen backwards, and each time a check told you whether it was right. Outside this course
 # there is no such check. In this lesson you build one, learn to feed it well, and learn where it is blind.
 #
-# **Time** about 75 minutes; the second half (from *What gradcheck cannot see*) makes a good second sitting.
+# **Time** about 80 minutes; the second half (from *What gradcheck cannot see*) makes a good second sitting.
 # **Before this:** lessons 01 to 03.
 
 # %%
@@ -32,6 +32,9 @@ from torch.autograd import Function, gradcheck, gradgradcheck
 
 from grader import check, explain, hint, progress
 from grader.learning.plots import COLORS, TEXT, figure, heat
+from grader.learning.track import track
+
+torch.set_num_threads(1)  # tiny tensors: more threads would only wait for each other
 
 # %% [markdown]
 # ## The loss went down, so it must be right?
@@ -76,7 +79,7 @@ def train(activation, steps=400):
     optimizer = torch.optim.Adam([*first.parameters(), *second.parameters()], lr=0.02)
     x = torch.linspace(-3, 3, 64)[:, None]
     losses = []
-    for _ in range(steps):
+    for _ in track(range(steps), "training"):
         loss = F.mse_loss(second(activation(first(x))), torch.sin(2 * x))
         optimizer.zero_grad()
         loss.backward()
@@ -130,34 +133,17 @@ print("SigmoidB:", gradcheck(SigmoidB.apply, (x,), raise_exception=False))
 # The first term wants a small step, the second a large one. The best step is near $\sqrt[3]{u}$.
 #
 # **Predict, then run.** Work out $\sqrt[3]{u}$ for both precisions, and the error there. How many digits of a slope can
-# you get in float32?
+# you get in float32? (Thin lines: the one-sided slope.)
 
 # %%
-def slope_errors(dtype):
-    """Errors of one-sided and central slopes of sin at 1, for steps from 1e-11 to 1."""
-    x = torch.tensor(1.0, dtype=dtype)
-    steps = torch.logspace(-11, 0, 56, dtype=torch.float64)
-    one_sided, central = [], []
-    for eps in steps.to(dtype):
-        up, here, down = (x + eps).sin(), x.sin(), (x - eps).sin()
-        true = x.double().cos()
-        one_sided.append(((up - here) / eps - true).abs().item())
-        central.append(((up - down) / (2 * eps) - true).abs().item())
-    return steps, one_sided, central
+from grader.learning.explorers import explore_differences
 
-fig, axes = figure(columns=2, width=9, height=3.2, sharey=True)
-for ax, dtype in zip(axes, (torch.float64, torch.float32), strict=True):
-    steps, one_sided, central = slope_errors(dtype)
-    ax.loglog(steps, one_sided, color=COLORS[1], label="one-sided")
-    ax.loglog(steps, central, color=COLORS[0], label="central")
-    ax.axvline(1e-6, color=TEXT, linewidth=0.8, linestyle=":")
-    ax.text(1.3e-6, 3e-13, "ε = 1e-6", fontsize=9)
-    ax.set(title=str(dtype).removeprefix("torch."), xlabel="step ε", ylim=(1e-13, 3))
-axes[0].set_ylabel("error of the slope")
-axes[0].legend(loc="upper left")
-fig.show()
+explore_differences()
 
 # %% [markdown]
+# Now move the step. On the right the function is magnified so that ε is one unit: at which step do you first see stairs in
+# float32, and what has the error done by then?
+#
 # Each curve in the picture is a V: to the right the step is too long, to the left rounding takes over. In float64 the
 # central difference reaches ten digits or more near $\varepsilon = 10^{-5}$, and nearly as many at $10^{-6}$. In float32
 # the tip of the V lies near $10^{-2}$ with four or five digits, and at $10^{-6}$ two are left at best: the measured slope
@@ -630,6 +616,18 @@ grade("upstream_linear", upstream_linear)
 #
 # $N$ comes column by column, since moving input $j$ shows column $j$. $A$ comes row by row: the upstream gradient $e_i$,
 # a 1 for output $i$ and 0 elsewhere, gives $e_i^\top J$, which is row $i$.
+#
+# Go through it once, step by step, with *Next*. **Predict, then step:** after two columns of the first Function you can say
+# what the last two will be, and what $A - N$ will show. Then choose another wrong one, or your own:
+# `explore_gradcheck(FixedTanh.apply)`.
+
+# %%
+from grader.learning.explorers import explore_gradcheck
+
+explore_gradcheck()
+
+# %% [markdown]
+# The same as code, and drawn at once for three classic mistakes:
 
 # %%
 def numerical_jacobian(f, x, eps=1e-6):

@@ -15,6 +15,7 @@ from typing import Any
 import matplotlib.pyplot as plt
 from matplotlib.figure import Figure
 
+from grader.guard import one_thread
 from grader.learning.explorers.output import bundle
 from grader.learning.notebook import in_a_notebook
 from grader.learning.plots import figure, load_backend
@@ -101,7 +102,7 @@ def frames(draw: Draw, values: Mapping[str, Any]) -> Iterator[Picture]:
     while True:
         before = plt.get_fignums()
         try:
-            with plt.ioff():
+            with plt.ioff(), one_thread():  # tiny tensors: more threads would only wait for each other
                 if film is None:
                     drawn = draw(**values)
                     film = iter([drawn]) if isinstance(drawn, Picture) else drawn

@@ -25,6 +25,7 @@ __all__ = ["Live"]
 
 _PAUSE = 0.02  # seconds in which more movements of a slider may come in
 _NOTE = "Nothing to move, or it moves nothing? Run this cell again."
+_ELSEWHERE = "(Controls: they work when this cell is run in JupyterLab.)"
 _LAYOUT = {"width": "min(100%, 26em)"}
 _STYLE = {"description_width": "7em"}
 _alive: dict[str, Live] = {}  # by cell: what a cell showed before is closed when it runs again
@@ -53,7 +54,8 @@ class Live:
         """Display the controls and, below, the picture for their present values."""
         *_, last = frames(self.draw, self._values())
         _close_what_the_cell_had(self)
-        display(self.box)  # type: ignore[no-untyped-call]
+        controls = {**self.box._repr_mimebundle_(), "text/plain": _ELSEWHERE}
+        display(controls, raw=True)  # type: ignore[no-untyped-call]
         data, metadata = bundle(last, note=_NOTE)
         display(data, metadata=metadata, raw=True, display_id=self.id)  # type: ignore[no-untyped-call]
 
@@ -141,7 +143,7 @@ def _arrange(
     beside = {name for column in columns for name in column}
     rows = [_with_buttons(made[name], controls[name]) for name in controls if name not in beside]
     if columns:
-        boxes = [widgets.VBox([made[name] for name in column]) for column in columns]
+        boxes = [widgets.VBox([made[name] for name in column], layout=_LAYOUT) for column in columns]
         rows.append(widgets.HBox(boxes, layout={"flex_flow": "row wrap"}))
     return widgets.VBox([*rows, said])
 
