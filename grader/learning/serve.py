@@ -34,6 +34,7 @@ _EVERYWHERE = ("0.0.0.0", "::", "", "*")
 _DISABLED_IN_LAB = (
     "@jupyterlab/apputils-extension:announcements",
     "@jupyterlab/extensionmanager-extension",
+    "@jupyterlab/lsp-extension",  # would ask a server extension that is off
     "@jupyter/nbgrader",
 )
 _DISABLED_IN_SERVER = (
