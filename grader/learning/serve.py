@@ -34,7 +34,10 @@ _EVERYWHERE = ("0.0.0.0", "::", "", "*")
 _DISABLED_IN_LAB = (
     "@jupyterlab/apputils-extension:announcements",
     "@jupyterlab/extensionmanager-extension",
-    "@jupyterlab/lsp-extension",  # would ask a server extension that is off
+    # Language servers: they would ask a server extension that is off.
+    "@jupyterlab/fileeditor-extension:language-server",
+    "@jupyterlab/lsp-extension",
+    "@jupyterlab/notebook-extension:language-server",
     "@jupyter/nbgrader",
 )
 _DISABLED_IN_SERVER = (

@@ -37,7 +37,7 @@ Draw = Callable[..., Picture | Iterator[Picture]]
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A list to choose one of."""
+    """A few names to choose one of."""
 
     description: str
     options: tuple[str, ...]

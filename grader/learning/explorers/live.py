@@ -123,7 +123,13 @@ def _in_words(error: BaseException) -> str:
 
 def _widget(control: Control) -> Any:
     if isinstance(control, Choice):
-        return widgets.Dropdown(description=control.description, options=control.options, layout=_LAYOUT, style=_STYLE)
+        # Buttons, no drop-down list: in one, JupyterLab takes the arrow keys for moving between cells, x for cutting.
+        return widgets.ToggleButtons(
+            description=control.description,
+            options=control.options,
+            layout={"width": "100%"},
+            style={**_STYLE, "button_width": "auto"},
+        )
     return widgets.SelectionSlider(
         description=control.description,
         options=[(control.text(value), value) for value in control.values],
