@@ -49,6 +49,7 @@ def run(page: Page, cell: Locator) -> Locator:
     prompt = cell.locator(".jp-InputPrompt")
     before = prompt.inner_text()
     cell.locator(".cm-content").click()
+    cell.locator(".cm-content").focus()  # the page may have moved below the click: formulas are set late
     page.keyboard.press("Control+Enter")
     expect(prompt).not_to_have_text(before)
     expect(prompt).to_have_text(re.compile(r"^\[\d+\]:$"))

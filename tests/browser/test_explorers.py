@@ -60,7 +60,7 @@ EXPLORERS = {
     "01_contract.ipynb": "explore_vjp()",
     "02_relu.ipynb": "explore_kink()",
     "03_straight_through.ipynb": "explore_ste()",
-    "04_gradcheck.ipynb": "explore_gradcheck()",
+    "04_gradcheck.ipynb": "explore_differences()",
 }
 
 

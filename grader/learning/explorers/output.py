@@ -29,10 +29,11 @@ def bundle(picture: Picture, *, note: str) -> tuple[dict[str, str], dict[str, An
     width, height = (round(inches * _PAGE_DPI) for inches in picture.figure.get_size_inches())
     png = base64.b64encode(_png(picture.figure)).decode("ascii")
     alt = html.escape(picture.alt)
+    # In a narrow window the picture scrolls rather than shrink until nobody can read it.
     # decoding=sync: the new picture is there when the old one goes, so nothing flickers.
     markup = (
-        f'<figure style="margin:0"><img alt="{alt}" width="{width}" height="{height}" decoding="sync" '
-        f'style="max-width:100%;height:auto" src="data:image/png;base64,{png}">'
+        f'<figure style="margin:0;overflow-x:auto"><img alt="{alt}" width="{width}" height="{height}" decoding="sync" '
+        f'style="max-width:max(100%,34em);height:auto" src="data:image/png;base64,{png}">'
         f'<figcaption style="font-size:85%">{html.escape(note)}</figcaption></figure>'
     )
     size = {"width": width, "height": height, "alt": picture.alt}
