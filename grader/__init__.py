@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-__all__ = ["check", "explain", "hint", "progress"]
+__all__ = ["check", "explain", "hint", "progress", "restore", "solution"]
 
 _HOME = {
     "check": "grader.checking",
     "explain": "grader.learning.explain",
     "hint": "grader.learning.hints",
     "progress": "grader.learning.progress",
+    "restore": "grader.learning.restore",
+    "solution": "grader.learning.solutions",
 }
 
 if TYPE_CHECKING:
@@ -18,6 +20,8 @@ if TYPE_CHECKING:
     from grader.learning.explain import explain
     from grader.learning.hints import hint
     from grader.learning.progress import progress
+    from grader.learning.restore import restore
+    from grader.learning.solutions import solution
 
 
 def __getattr__(name: str) -> Any:

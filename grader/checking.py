@@ -37,7 +37,7 @@ def check(exercise: str, thing: Any) -> Report:
         report = with_where(found, thing, verdict(found, thing, PUBLIC_SEED))
     except GraderError as error:
         return Report(str(exercise), str(exercise), False, 0.0, 0, (Finding("exercise", False, str(error)),))
-    record_check(report)
+    record_check(report, thing)
     return report
 
 

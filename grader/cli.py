@@ -49,6 +49,35 @@ def learn(folder: Path | None, port: int | None, ip: str, no_browser: bool) -> N
     serve(folder, port=port, ip=ip, browser=not no_browser)
 
 
+@main.command()
+@click.argument("folder", required=False, type=click.Path(path_type=Path))
+@click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
+@click.option("--export", metavar="FILE", type=click.Path(path_type=Path), help="Write it to FILE, .csv or .json.")
+@click.option("--reset", default="", metavar="NAME", help="Start an exercise, a lesson or all afresh; asks first.")
+@click.option("--undo", default="", metavar="NAME", help="Take the last reset of it back.")
+@click.option("--yes", "sure", is_flag=True, help="Do not ask.")
+def progress(folder: Path | None, **options: Any) -> None:
+    """Show your progress, as progress() does in a notebook. Nothing leaves this machine.
+
+    FOLDER holds your lessons; unless named, it is the current one or my-course in it.
+    """
+    from grader.learning.terminal import report_progress
+
+    report_progress(folder, **options)
+
+
+@main.command()
+@click.argument("exercise")
+@click.option("--notebook", metavar="FILE", type=click.Path(path_type=Path), help="Your notebook.  [default: found]")
+@click.option("--list", "listed", is_flag=True, help="Only list the texts that were kept.")
+@click.option("--undo", is_flag=True, help="Put the text kept last back; again for the one before it.")
+def restore(exercise: str, notebook: Path | None, listed: bool, undo: bool) -> None:
+    """Put the stub of an exercise back into your notebook; your text is kept, and the rest is not touched."""
+    from grader.learning.terminal import report_restore
+
+    report_restore(exercise, notebook, listed=listed, undo=undo)
+
+
 _lessons = click.argument("lessons", nargs=-1, metavar="[LESSON]...")
 _solutions = click.option(
     "--solutions", type=click.Path(path_type=Path), help="Folder of lesson sources.  [default: the course's]"

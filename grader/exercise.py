@@ -109,7 +109,12 @@ class Misconception(Implementation):
 
 @dataclass(frozen=True)
 class Variant(Implementation):
-    """A right answer in another style: the battery must accept it."""
+    """A right answer in another style: the battery must accept it.
+
+    `why` is one sentence on why one would choose it; a variant that has one is shown by `solution()`.
+    """
+
+    why: str = ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,11 +159,11 @@ class Exercise:
 
         return add
 
-    def variant(self, id: str) -> Callable[[Thing], Thing]:
+    def variant(self, id: str, why: str = "") -> Callable[[Thing], Thing]:
         """Decorator: this class or function is a right answer in another style."""
 
         def add(thing: Thing) -> Thing:
-            self.variants.append(Variant(id, thing, partial(source_as, self.symbol, thing)))
+            self.variants.append(Variant(id, thing, partial(source_as, self.symbol, thing), why))
             return thing
 
         return add

@@ -130,6 +130,20 @@ class DoubledInPlace(Function):
         return 2 * grad_output
 
 
+@double.variant(
+    "plain",
+    "Nothing about x has to be remembered: the slope is the number 2 everywhere, so nothing is saved.",
+)
+class DoublePlain(Function):
+    @staticmethod
+    def forward(ctx, x):
+        return 2 * x
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return 2 * grad_output
+
+
 @double.variant("sum_with_itself")
 class SumWithItself(Function):
     @staticmethod
@@ -141,7 +155,10 @@ class SumWithItself(Function):
         return grad_output + grad_output
 
 
-@double.variant("separate_context")
+@double.variant(
+    "separate_context",
+    "`setup_context` takes the saving out of `forward`; torch.func's transforms (vmap, jvp) ask for this form.",
+)
 class SeparateContext(Function):
     @staticmethod
     def forward(x):

@@ -95,7 +95,8 @@ def hide_package() -> None:
     """Replace `grader` in this process. Modules that were imported before go on working for those who hold them."""
     for name in package_names():
         del sys.modules[name]
-    package = _module("grader", check=_nothing, hint=_nothing, explain=_nothing, progress=_nothing)
+    names = ("check", "explain", "hint", "progress", "restore", "solution")
+    package = _module("grader", **dict.fromkeys(names, _nothing))
     package.hidden = _module("grader.hidden", grade=_no_points)  # type: ignore[attr-defined]
     package.learning = _module("grader.learning")  # type: ignore[attr-defined]
     drawing = {"figure": _figure, "heat": _nothing, "chain": _nothing, "TEXT": "grey"}

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-__all__ = ["Card", "inline", "message", "nearest", "note_html"]
+__all__ = ["Card", "block", "inline", "message", "nearest", "note_html"]
 
 Mood = Literal["hint", "news", "sorry"]
 _BAR = {"hint": "#3a7fd5", "news": "#2d8f57", "sorry": "#d1660a"}
@@ -47,6 +47,12 @@ def inline(text: str) -> str:
     """Plain text as HTML: escaped, line breaks kept, `code` in backticks set as code."""
     safe = html.escape(text, quote=False).replace("\n", "<br>")
     return re.sub(r"`([^`]+)`", r"<code>\1</code>", safe)
+
+
+def block(code: str) -> str:
+    """Code on lines of its own, as HTML: scrolls sideways where it is too wide."""
+    style = "overflow-x:auto;margin:.3em 0 0;padding:.4em .7em;background:rgba(128,128,128,.1);border-radius:4px"
+    return f'<pre style="{style}"><code style="background:none">{html.escape(code, quote=False)}</code></pre>'
 
 
 def note_html(notes: Iterable[str]) -> str:

@@ -7,7 +7,7 @@ from grader.exercise import Exercise
 from grader.learning import journal
 from grader.learning.card import Card, inline, message
 from grader.learning.names import exercise_named
-from grader.learning.progress import standing
+from grader.learning.standing import standing
 
 __all__ = ["hint"]
 

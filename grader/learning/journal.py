@@ -7,6 +7,7 @@ kernel stops.
 
 from __future__ import annotations
 
+import errno
 import json
 import math
 import os
@@ -18,7 +19,7 @@ from typing import Any
 __all__ = ["Event", "Log", "append", "find_record", "load"]
 
 Event = dict[str, Any]
-"""`kind` (check, hint, reset or undo), `exercise` (its id), `at` (UTC), and what the kind adds."""
+"""`kind` (check, hint, solution, restore, reset or undo), `exercise` (its id), `at` (UTC), and what the kind adds."""
 
 _RECORD = Path(".grader") / "progress.jsonl"
 _unrecorded: list[Event] = []
@@ -33,8 +34,8 @@ class Log:
     problems: list[str] = field(default_factory=list)
 
 
-def find_record() -> Path | None:
-    """Where the record belongs, from the current folder; None where nothing is to be recorded.
+def find_record(start: Path | None = None) -> Path | None:
+    """Where the record belongs, seen from a folder (default: this one); None where nothing is to be recorded.
 
     That is the nearest folder upwards that has a `.grader`, else this folder if it has notebooks (the one
     above if it holds a single fetched lesson and is named after it). A grading run records nothing.
@@ -42,7 +43,7 @@ def find_record() -> Path | None:
     if "GRADER_CLASS_SECRET" in os.environ:
         return None
     try:
-        here = Path.cwd()
+        here = start if start is not None else Path.cwd()
         for folder in (here, *here.parents):
             if (folder / _RECORD.parent).exists():
                 return folder / _RECORD
@@ -69,13 +70,18 @@ def append(event: Event) -> None:
 
 
 def _append_line(path: Path, line: bytes) -> None:
-    """Append in one write, so that two notebooks at once do not mix; after a torn line start a new one."""
+    """Append in one write, so that two notebooks at once do not mix; after a torn line start a new one.
+
+    Two that find the same torn line both start anew: an empty line, which nobody reads. A line that is written
+    in part (a full disk) is an error here and skipped when the record is read.
+    """
     with open(path, "a+b", buffering=0) as file:
         if file.seek(0, os.SEEK_END):
             file.seek(-1, os.SEEK_END)
             if file.read(1) != b"\n":
                 line = b"\n" + line
-        file.write(line + b"\n")
+        if file.write(line + b"\n") <= len(line):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
 def load() -> Log:
@@ -120,6 +126,8 @@ def _parse(line: bytes) -> Event | None:
     if kind == "check" and not (isinstance(event.get("passed"), bool) and _is_number(event.get("points"))):
         return None
     if kind == "hint" and not (_is_number(event.get("number")) and event["number"] >= 1):
+        return None
+    if kind == "check" and not isinstance(event.get("code", ""), str):
         return None
     return event if isinstance(kind, str) else None
 

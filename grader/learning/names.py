@@ -6,7 +6,7 @@ from grader.errors import GraderError
 from grader.exercise import Exercise
 from grader.learning.card import nearest
 
-__all__ = ["exercise_named", "exercises", "lessons"]
+__all__ = ["exercise_named", "exercises", "lessons", "meant"]
 
 
 def exercises() -> dict[str, Exercise]:
@@ -43,3 +43,16 @@ def exercise_named(name: object) -> Exercise:
     else:
         advice = "`progress()` lists the exercises and their ids."
     raise GraderError(f"There is no exercise called `{wanted}`. {advice}")
+
+
+def meant(name: object) -> list[Exercise]:
+    """The exercises of a lesson ("02_relu"), all of them ("all"), or the one exercise that goes by this name.
+
+    Raises GraderError for a name nobody knows.
+    """
+    if name == "all":
+        return list(exercises().values())
+    by_lesson = lessons()
+    if isinstance(name, str) and name in by_lesson:
+        return by_lesson[name]
+    return [exercise_named(name)]

@@ -1,61 +1,80 @@
 """`progress()`: what was passed, tried and not started; and `record_check`, which every check calls.
 
-State is never stored, only events (see journal.py). It is worked out anew from them, so a reset can be
-undone.
+State is never stored, only events (see journal.py); standing.py works it out, dashboard.py draws it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+import os
 from typing import Any
 
 from grader.errors import GraderError
 from grader.exercise import Exercise
 from grader.learning import journal
-from grader.learning.card import Card, inline, message, note_html
-from grader.learning.names import exercise_named, lessons
+from grader.learning.attempts import fingerprint
+from grader.learning.card import Card, message
+from grader.learning.dashboard import dashboard, strip
+from grader.learning.names import exercises, lessons, meant
+from grader.learning.standing import Standing, next_step, standings
 
-__all__ = ["Standing", "progress", "record_check", "standing", "standings"]
+__all__ = ["Progress", "mark", "progress", "record_check", "take_stock"]
 
 
-@dataclass
-class Standing:
-    """Where a learner stands with one exercise, since its last reset.
+class Progress:
+    """The whole picture: exercises by lesson, the standing of each, what to do next, and what could not be read."""
 
-    points     the best of all checks
-    hints      how many different hints were seen; last_hint is the one seen last
-    diagnosis  the mistake named by the last check, "" if it named none
+    def __init__(self, log: journal.Log) -> None:
+        self.lessons = lessons()
+        self.states = standings(log.events)
+        self.next = next_step(self.lessons, self.states, log.events)
+        self.problems = log.problems
+
+    def of(self, exercise: Exercise) -> Standing:
+        return self.states.get(exercise.id, Standing())
+
+
+def take_stock() -> Progress:
+    """Progress as the record has it now."""
+    return Progress(journal.load())
+
+
+def mark(kind: str, name: object) -> list[Exercise]:
+    """Record a "reset" or an "undo" of an exercise, a lesson or "all"; GraderError for a name nobody knows."""
+    found = meant(name)
+    for exercise in found:
+        journal.append({"kind": kind, "exercise": exercise.id})
+    return found
+
+
+def progress(lesson: str = "", *, reset: str = "", undo: str = "") -> Card:
+    """Every lesson and exercise: passed, tried or not started, points, the last mistake, what to do next.
+
+    lesson  only this one ("02_relu"), as a strip that follows the checks in the same notebook
+    reset   an exercise ("relu"), a lesson ("02_relu") or "all", to start afresh; nothing is deleted
+    undo    the same, to take its last reset back
+
+    In a grading run it shows nothing.
     """
-
-    tries: int = 0
-    passed: bool = False
-    points: float = 0.0
-    hints: int = 0
-    last_hint: int = 0
-    diagnosis: str = ""
-
-    @property
-    def word(self) -> str:
-        if self.passed:
-            return "passed"
-        return "tried" if self.tries else "not started"
-
-    def add(self, event: journal.Event) -> None:
-        """Take one check or hint into account."""
-        if event["kind"] == "check":
-            self.tries += 1
-            self.passed = self.passed or event["passed"]
-            self.points = max(self.points, float(event["points"]))
-            named = event.get("diagnosis")
-            self.diagnosis = str(named[0]) if isinstance(named, list) and named else ""
-        elif event["kind"] == "hint":
-            self.last_hint = int(event["number"])
-            self.hints = max(self.hints, self.last_hint)
+    if "GRADER_CLASS_SECRET" in os.environ:
+        return Card("", "")
+    try:
+        for kind, name in (("reset", reset), ("undo", undo)):
+            if name:
+                mark(kind, name)
+                _refresh()
+    except GraderError as error:
+        return message("Nothing was changed", [str(error)], mood="sorry")
+    stock = take_stock()
+    if lesson:
+        return _strip(lesson, stock)
+    notes = list(stock.problems)
+    if reset:
+        notes.insert(0, f'Reset `{reset}`. Take it back with `progress(undo="{reset}")`.')
+    return dashboard(stock.lessons, stock.states, stock.next, notes)
 
 
-def record_check(report: Any) -> None:
-    """Remember the outcome of a check. `report` has exercise, passed, points, out_of and diagnosis (ids).
+def record_check(report: Any, thing: Any = None) -> None:
+    """Remember the outcome of a check of `thing`. `report` has exercise, passed, points, out_of and diagnosis (ids).
 
     One with `started` False (the exercise is not written yet) is no try and leaves no trace.
     Writes nothing to stderr and raises nothing about files: what cannot be written, the session remembers.
@@ -70,102 +89,48 @@ def record_check(report: Any) -> None:
             "points": float(report.points),
             "out_of": float(report.out_of),
             "diagnosis": [str(id) for id in report.diagnosis],
+            "code": fingerprint(thing),
         }
     )
+    _refresh(str(report.exercise))
 
 
-def standings(events: Iterable[journal.Event]) -> dict[str, Standing]:
-    """The standing of each exercise in the events. A reset forgets, an undo takes the last reset back."""
-    kept: dict[str, list[journal.Event]] = {}
-    marks: dict[str, list[int]] = {}
-    for event in events:
-        id, kind = event["exercise"], event["kind"]
-        own, starts = kept.setdefault(id, []), marks.setdefault(id, [0])
-        if kind == "reset":
-            starts.append(len(own))
-        elif kind == "undo" and len(starts) > 1:
-            starts.pop()
-        else:
-            own.append(event)
-    result = {id: Standing() for id in kept}
-    for id, own in kept.items():
-        for event in own[marks[id][-1] :]:
-            result[id].add(event)
-    return result
+# ---- the strip at the top of a lesson --------------------------------------------------------------------------------
+
+_shown: dict[str, str] = {}  # by lesson, the display id of the strip in this kernel's notebook
 
 
-def standing(id: str) -> Standing:
-    """The standing of one exercise, read from the record."""
-    return standings(journal.load().events).get(id, Standing())
+class _Strip(Card):
+    """A card that is drawn again, in its old place, after each check."""
+
+    def _ipython_display_(self) -> None:
+        from IPython.display import display
+
+        name = self.text.split(":")[0]
+        handle = display(_plain(self), display_id=True)  # type: ignore[no-untyped-call]
+        _shown[name] = handle.display_id
 
 
-def progress(*, reset: str = "", undo: str = "") -> Card:
-    """Every lesson and exercise: passed, tried or not started, best points, hints used.
-
-    reset   an exercise ("relu") or a lesson ("02_relu") to start afresh; nothing is deleted
-    undo    the same, to take its last reset back
-    """
-    try:
-        for kind, name in (("reset", reset), ("undo", undo)):
-            for exercise in _meant(name) if name else ():
-                journal.append({"kind": kind, "exercise": exercise.id})
-    except GraderError as error:
-        return message("Nothing was changed", [str(error)], mood="sorry")
-    log = journal.load()
-    notes = list(log.problems)
-    if reset:
-        notes.insert(0, f'Reset `{reset}`. Take it back with `progress(undo="{reset}")`.')
-    return _table(standings(log.events), notes)
+def _strip(name: str, stock: Progress) -> Card:
+    found = [lesson for lesson in stock.lessons if lesson == name or lesson.split("_")[0] == name]
+    if not found:
+        return message(f"There is no lesson `{name}`", [f"Lessons: {', '.join(stock.lessons)}."], mood="sorry")
+    card = strip(found[0], stock.lessons[found[0]], stock.states, stock.next)
+    return _Strip(card.text, card.html)
 
 
-def _meant(name: object) -> list[Exercise]:
-    """The exercises of a lesson, or the one exercise, that goes by this name."""
-    by_lesson = lessons()
-    if isinstance(name, str) and name in by_lesson:
-        return by_lesson[name]
-    return [exercise_named(name)]
+def _plain(card: Card) -> Card:
+    return Card(card.text, card.html)
 
 
-def _table(states: dict[str, Standing], notes: list[str]) -> Card:
-    rows, lines, got, total, done, count = [], [], 0.0, 0, 0, 0
-    for lesson, members in lessons().items():
-        own = [states.get(exercise.id, Standing()) for exercise in members]
-        passed = sum(state.passed for state in own)
-        heading = f"{lesson}: {passed} of {len(members)} passed"
-        rows.append(f'<tr><th colspan="5" style="text-align:left">{inline(heading)}</th></tr>')
-        lines += ["", heading]
-        for exercise, state in zip(members, own, strict=True):
-            rows.append(_row(exercise, state))
-            lines.append(_line(exercise, state))
-        got += sum(state.points for state in own)
-        total += sum(exercise.points for exercise in members)
-        done, count = done + passed, count + len(members)
-    summary = f"{done} of {count} exercises passed, {got:g} of {total} points"
-    head = "".join(f'<th style="text-align:left">{name}</th>' for name in _COLUMNS)
-    table = f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
-    return Card(
-        text="\n".join([summary, *lines, *(["", *notes] if notes else [])]),
-        html=f"<div><strong>{summary}</strong>{table}{note_html(notes)}</div>",
-    )
+def _refresh(id: str = "") -> None:
+    """Draw the strips of this notebook again, after a change to this exercise ("" for any)."""
+    if not _shown:
+        return
+    from IPython.display import update_display
 
-
-_COLUMNS = ("Exercise", "Title", "State", "Points", "Hints used")
-_MARK = {"passed": "✓", "tried": "○", "not started": "·"}
-
-
-def _cells(exercise: Exercise, state: Standing) -> tuple[str, str, str, str, str]:
-    word = f"{_MARK[state.word]} {state.word}"
-    if state.tries and not state.passed:
-        word += f" ({state.tries}×)" + (f", last: `{state.diagnosis}`" if state.diagnosis else "")
-    points = f"{state.points:g} / {exercise.points}"
-    return f"`{exercise.id}`", exercise.title, word, points, f"{state.hints} of {len(exercise.hints)}"
-
-
-def _row(exercise: Exercise, state: Standing) -> str:
-    cells = "".join(f'<td style="text-align:left">{inline(cell)}</td>' for cell in _cells(exercise, state))
-    return f"<tr>{cells}</tr>"
-
-
-def _line(exercise: Exercise, state: Standing) -> str:
-    id, _, word, points, hints = (cell.replace("`", "") for cell in _cells(exercise, state))
-    return f"  {id:<18} {points:>8} points   hints {hints:<8} {word}"
+    stock = take_stock()
+    changed = exercises()[id].lesson if id in exercises() else ""
+    for lesson, display_id in _shown.items():
+        if changed in ("", lesson):
+            update_display(_plain(_strip(lesson, stock)), display_id=display_id)  # type: ignore[no-untyped-call]

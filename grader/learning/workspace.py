@@ -16,7 +16,7 @@ from pathlib import Path
 
 from grader.errors import GraderError
 
-__all__ = ["DEFAULT_FOLDER", "Seeding", "find_lessons", "fingerprint", "resolve", "seed"]
+__all__ = ["DEFAULT_FOLDER", "Seeding", "find_lessons", "fingerprint", "resolve", "seed", "write"]
 
 DEFAULT_FOLDER = "my-course"
 _STATE = Path(".grader") / "lessons.json"
@@ -101,20 +101,20 @@ def _seed_one(target: Path, source: Path, handed_out: str | None, done: Seeding,
     content = source.read_bytes()
     new = fingerprint(content, name=name)
     if not target.exists():
-        _write(target, content)
+        write(target, content)
         done.added.append(name)
         return new
     theirs = fingerprint(target.read_bytes(), name=name)
     if theirs == new:
         return new
     if theirs == handed_out:
-        _write(target, content)
+        write(target, content)
         done.refreshed.append(name)
         return new
     done.kept.append(name)
     if handed_out != new:
         spare = _free_name(target)
-        _write(spare, content)
+        write(spare, content)
         done.beside[name] = spare.name
     return new
 
@@ -139,10 +139,10 @@ def _read_state(folder: Path) -> dict[str, str]:
 
 def _write_state(folder: Path, handed_out: dict[str, str]) -> None:
     text = json.dumps({"handed_out": handed_out}, indent=1, sort_keys=True) + "\n"
-    _write(folder / _STATE, text.encode())
+    write(folder / _STATE, text.encode())
 
 
-def _write(path: Path, content: bytes) -> None:
+def write(path: Path, content: bytes) -> None:
     """Write in one step, so that a kill or a full disk leaves the old file whole."""
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")

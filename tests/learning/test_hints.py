@@ -9,7 +9,7 @@ import pytest
 from grader.exercise import Exercise
 from grader.learning import journal
 from grader.learning.hints import hint
-from grader.learning.progress import standing
+from grader.learning.standing import standing
 
 
 def first_lines(*cards: object) -> list[str]:

@@ -11,7 +11,8 @@ from types import SimpleNamespace
 import pytest
 
 from grader.learning.hints import hint
-from grader.learning.progress import progress, record_check, standing
+from grader.learning.progress import progress, record_check
+from grader.learning.standing import standing
 
 RECORD = ".grader/progress.jsonl"
 

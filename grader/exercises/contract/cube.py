@@ -224,7 +224,11 @@ class CubeFactorForgotten(Function):
         return x**2 * grad_output
 
 
-@cube.variant("pow")
+@cube.variant(
+    "pow",
+    "The shortest: save the input, apply the power rule. Made of differentiable operations, so second "
+    "derivatives come free.",
+)
 class CubePow(Function):
     @staticmethod
     def forward(ctx, x):
@@ -237,7 +241,10 @@ class CubePow(Function):
         return grad_output * 3 * x.pow(2)
 
 
-@cube.variant("setup_context")
+@cube.variant(
+    "setup_context",
+    "The same with `setup_context`, the form that torch.func's transforms (vmap, jvp) ask for.",
+)
 class CubeSetupContext(Function):
     @staticmethod
     def forward(x):
@@ -254,7 +261,10 @@ class CubeSetupContext(Function):
         return (grad_output * x * x * 3,)
 
 
-@cube.variant("needs_input_grad")
+@cube.variant(
+    "needs_input_grad",
+    "Skips the work when nobody asked for the gradient of x, which pays when a Function has several inputs.",
+)
 class CubeNeedsInputGrad(Function):
     @staticmethod
     def forward(ctx, x):

@@ -162,20 +162,30 @@ class ExpSavedTheInput(Function):
         return grad_output * y
 
 
-@exp.variant("recompute")
-class ExpRecompute(Function):
+@exp.variant(
+    "once_differentiable",
+    "Saves the output, which is the slope: backward is one product. The decorator turns a second derivative into "
+    "an error instead of a surprise.",
+)
+class ExpOnceDifferentiable(Function):
     @staticmethod
     def forward(ctx, x):
-        ctx.save_for_backward(x)
-        return torch.exp(x)
+        y = torch.exp(x)
+        ctx.save_for_backward(y)
+        return y
 
     @staticmethod
+    @torch.autograd.function.once_differentiable
     def backward(ctx, grad_output):
-        (x,) = ctx.saved_tensors
-        return grad_output * torch.exp(x)
+        (y,) = ctx.saved_tensors
+        return grad_output * y
 
 
-@exp.variant("setup_context")
+@exp.variant(
+    "setup_context",
+    "The same saving in the form that torch.func asks for; without the decorator second derivatives work, as y "
+    "is tied to the graph.",
+)
 class ExpSetupContext(Function):
     @staticmethod
     def forward(x):
@@ -191,19 +201,21 @@ class ExpSetupContext(Function):
         return grad_output * y
 
 
-@exp.variant("once_differentiable")
-class ExpOnceDifferentiable(Function):
+@exp.variant(
+    "recompute",
+    "Saves the input and pays for a second exponential in backward: worth it only where x is kept by someone "
+    "else anyway and y is not.",
+)
+class ExpRecompute(Function):
     @staticmethod
     def forward(ctx, x):
-        y = torch.exp(x)
-        ctx.save_for_backward(y)
-        return y
+        ctx.save_for_backward(x)
+        return torch.exp(x)
 
     @staticmethod
-    @torch.autograd.function.once_differentiable
     def backward(ctx, grad_output):
-        (y,) = ctx.saved_tensors
-        return grad_output * y
+        (x,) = ctx.saved_tensors
+        return grad_output * torch.exp(x)
 
 
 @exp.variant("by_itself")

@@ -340,7 +340,10 @@ class LinearGradFilledByHand(Function):
         return grad_output @ weight, grad_weight, rows.sum(0) if ctx.has_bias else None
 
 
-@linear.variant("flattened")
+@linear.variant(
+    "flattened",
+    "All leading dimensions become rows once, then each gradient is one plain matrix product.",
+)
 class LinearFlattened(Function):
     @staticmethod
     def forward(ctx, x, weight, bias=None):
@@ -356,7 +359,11 @@ class LinearFlattened(Function):
         return grad_output @ weight, rows.t() @ x_rows, rows.sum(0) if ctx.has_bias else None
 
 
-@linear.variant("needs_input_grad")
+@linear.variant(
+    "needs_input_grad",
+    "Computes only what was asked for: in a first layer, whose x needs no gradient, that saves one of the two "
+    "big products.",
+)
 class LinearNeedsInputGrad(Function):
     @staticmethod
     def forward(ctx, x, weight, bias=None):

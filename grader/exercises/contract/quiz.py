@@ -51,7 +51,10 @@ def answer_hook():
     return "d"
 
 
-@who_calls_backward.variant("letter")
+@who_calls_backward.variant(
+    "letter",
+    "Autograd records operations on tensors. A module is none, and so its method named backward has no caller.",
+)
 def answer_letter():
     return "c"
 

@@ -198,7 +198,7 @@ class ScaleByInputOverwritten(Function):
         return grad_output * ctx.k, None
 
 
-@scale_by.variant("attribute")
+@scale_by.variant("attribute", "A plain number may stand on ctx as it is: no tensor is kept at all.")
 class ScaleByAttribute(Function):
     @staticmethod
     def forward(ctx, x, k):
@@ -237,7 +237,7 @@ class ScaleByDefaultFactor(Function):
         return torch.mul(grad_output, ctx.factor), None
 
 
-@scale_by.variant("setup_context")
+@scale_by.variant("setup_context", "The same with `setup_context`, where the arguments arrive as one tuple.")
 class ScaleBySetupContext(Function):
     @staticmethod
     def forward(x, k):

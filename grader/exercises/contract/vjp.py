@@ -112,13 +112,22 @@ def square_collapsed(g, x):
     return (2 * x * g).sum()
 
 
+@vjp_square.variant("plain", "The chain rule as it stands on paper: g times the slope, element by element.")
+def square_plain(g, x):
+    return 2 * x * g
+
+
 @vjp_square.variant("sum_of_two")
 def square_sum_of_two(g, x):
     half = g * x
     return half + half
 
 
-@vjp_square.variant("row_times_jacobian")
+@vjp_square.variant(
+    "row_times_jacobian",
+    "The definition, word for word. Good for a test, never for use: for n elements it builds n × n numbers, all "
+    "but n of them zero.",
+)
 def square_row_times_jacobian(g, x):
     jacobian = torch.diag(2 * x.reshape(-1))
     return (g.reshape(-1) @ jacobian).reshape(x.shape)
@@ -234,7 +243,11 @@ def matmul_only_first(g, A, B):
     return g @ B.T
 
 
-@vjp_matmul.variant("einsum")
+@vjp_matmul.variant(
+    "einsum",
+    "The sums over indices written down directly: nothing to remember about transposes, and it extends to "
+    "batches.",
+)
 def matmul_einsum(g, A, B):
     return torch.einsum("ij,kj->ik", g, B), torch.einsum("ik,ij->kj", A, g)
 
@@ -244,7 +257,10 @@ def matmul_transposed_twice(g, A, B):
     return (B @ g.T).T, (g.T @ A).T
 
 
-@vjp_matmul.variant("mm")
+@vjp_matmul.variant(
+    "mm",
+    "The two products as derived; no shape is ever looked at, so square matrices are as safe as others.",
+)
 def matmul_mm(g, A, B):
     grad_A = g.mm(B.t())
     grad_B = A.t().mm(g)
@@ -376,13 +392,16 @@ def softmax_twice(g, y):
     return p * (g - (g * p).sum(-1, keepdim=True))
 
 
-@vjp_softmax.variant("two_terms")
+@vjp_softmax.variant("two_terms", "One pass over the row and no matrix: as much memory as y takes.")
 def softmax_two_terms(g, y):
     weighted = g * y
     return weighted - y * weighted.sum(dim=-1, keepdim=True)
 
 
-@vjp_softmax.variant("explicit_jacobian")
+@vjp_softmax.variant(
+    "explicit_jacobian",
+    "The Jacobian in full, to check the short form against; it takes a matrix of classes × classes for each row.",
+)
 def softmax_explicit_jacobian(g, y):
     jacobian = torch.diag_embed(y) - y.unsqueeze(-1) * y.unsqueeze(-2)
     return (g.unsqueeze(-2) @ jacobian).squeeze(-2)

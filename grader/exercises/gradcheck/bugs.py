@@ -259,7 +259,7 @@ def transpose_of_any_shape(J_numeric, J_analytic):
     return "mask"
 
 
-@name_the_bug.variant("by_spread_of_ratios")
+@name_the_bug.variant("by_spread_of_ratios", "From the most exact name to the vaguest, each with one tolerance.")
 def by_spread_of_ratios(J_numeric, J_analytic):
     n, a = J_numeric, J_analytic
     tiny = 1e-5

@@ -339,7 +339,10 @@ def square_matrices(op):
     return torch.randn(3, 3, dtype=torch.float64), torch.randn(3, 3, dtype=torch.float64)
 
 
-@choose_inputs.variant("drawn_at_random")
+@choose_inputs.variant(
+    "drawn_at_random",
+    "Random numbers never look alike by accident; the shapes and pieces are still chosen by hand.",
+)
 def drawn_at_random(op):
     if op in ("relu", "clamp"):
         middle = torch.linspace(-0.9, 0.9, 10, dtype=torch.float64)
@@ -350,7 +353,10 @@ def drawn_at_random(op):
     return torch.randn(5, 2, dtype=torch.float64), torch.randn(2, 3, dtype=torch.float64)
 
 
-@choose_inputs.variant("table_of_literals")
+@choose_inputs.variant(
+    "table_of_literals",
+    "Numbers chosen by hand say what they are for, and give the same answer every time.",
+)
 def table_of_literals(op):
     table = {
         "relu": ([-1.5, 0.4, 2.5],),

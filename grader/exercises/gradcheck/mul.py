@@ -233,7 +233,7 @@ class ReducedBeforeTheProduct(Function):
         return ga.sum_to_size(a.shape), gb.sum_to_size(b.shape)
 
 
-@fix_mul.variant("by_hand")
+@fix_mul.variant("by_hand", "The same reduction spelled out: what `sum_to_size` does, to have seen it once.")
 class ByHand(Function):
     @staticmethod
     def forward(ctx, a, b):
@@ -254,7 +254,11 @@ class ByHand(Function):
         return back_to(g * b, a.shape), back_to(g * a, b.shape)
 
 
-@fix_mul.variant("only_what_is_needed")
+@fix_mul.variant(
+    "only_what_is_needed",
+    "Each factor is needed only for the gradient of the other one: a factor that needs none spares a product, "
+    "and the tensor kept for it.",
+)
 class OnlyWhatIsNeeded(Function):
     @staticmethod
     def forward(ctx, a, b):
@@ -271,7 +275,11 @@ class OnlyWhatIsNeeded(Function):
         return ga, gb
 
 
-@fix_mul.variant("setup_context")
+@fix_mul.variant(
+    "setup_context",
+    "`sum_to_size` adds up the copies that broadcasting made, and returns the gradient as it is where it made "
+    "none.",
+)
 class MulSetupContext(Function):
     @staticmethod
     def forward(a, b):

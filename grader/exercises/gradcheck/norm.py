@@ -202,7 +202,11 @@ class LastDimensionMissing(Function):
         return g * x / y
 
 
-@fix_norm.variant("input_and_output")
+@fix_norm.variant(
+    "input_and_output",
+    "Input and output are both tied to the graph, so the second derivative is right, and the norm is not "
+    "computed again.",
+)
 class InputAndOutput(Function):
     @staticmethod
     def forward(ctx, x):
@@ -216,7 +220,11 @@ class InputAndOutput(Function):
         return (g / y)[..., None] * x
 
 
-@fix_norm.variant("recomputed")
+@fix_norm.variant(
+    "recomputed",
+    "Saves the input alone and computes the norm again: less is kept, and a second derivative still finds its "
+    "way through.",
+)
 class Recomputed(Function):
     @staticmethod
     def forward(ctx, x):

@@ -223,7 +223,10 @@ def flat_answer(f, x, g, eps):
     return out
 
 
-@numerical_vjp.variant("steps_inside_a_copy")
+@numerical_vjp.variant(
+    "steps_inside_a_copy",
+    "Steps one element of one copy to and fro: no second tensor of x's size for every step.",
+)
 def steps_inside_a_copy(f, x, g, eps):
     z = x.detach().clone()
     out = torch.zeros_like(z)
@@ -238,7 +241,10 @@ def steps_inside_a_copy(f, x, g, eps):
     return out
 
 
-@numerical_vjp.variant("jacobian_first")
+@numerical_vjp.variant(
+    "jacobian_first",
+    "Builds the Jacobian column by column and multiplies at the end: clear, and the Jacobian is there to look at.",
+)
 def jacobian_first(f, x, g, eps):
     with torch.no_grad():
         steps = eps * torch.eye(x.numel(), dtype=x.dtype)

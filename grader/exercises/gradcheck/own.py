@@ -265,7 +265,11 @@ def always_true(fn, inputs, eps=1e-6, atol=1e-5):
     return True
 
 
-@my_gradcheck.variant("full_jacobian")
+@my_gradcheck.variant(
+    "full_jacobian",
+    "Compares every entry by itself: one backward for each output, but no error can hide in a sum. torch's own "
+    "gradcheck does this.",
+)
 def full_jacobian(fn, inputs, eps=1e-6, atol=1e-5):
     xs = [x.detach().clone().requires_grad_() for x in inputs]
     y = fn(*xs)
@@ -285,7 +289,10 @@ def full_jacobian(fn, inputs, eps=1e-6, atol=1e-5):
     return True
 
 
-@my_gradcheck.variant("steps_inside_copies")
+@my_gradcheck.variant(
+    "steps_inside_copies",
+    "One random upstream gradient tests the whole Jacobian at once, with two calls of fn for each element.",
+)
 def steps_inside_copies(fn, inputs, eps=1e-6, atol=1e-5):
     xs = [x.detach().clone() for x in inputs]
     leaves = [x.clone().requires_grad_() for x in xs]

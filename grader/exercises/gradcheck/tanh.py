@@ -99,7 +99,10 @@ class AddsTheUpstream(Function):
         return g + (1 - y * y)
 
 
-@fix_tanh.variant("from_the_input")
+@fix_tanh.variant(
+    "from_the_input",
+    "From the input: a second tanh in backward, worth it only where x is kept anyway and y is not.",
+)
 class FromTheInput(Function):
     @staticmethod
     def forward(ctx, x):
@@ -112,7 +115,10 @@ class FromTheInput(Function):
         return grad_output * (1 - x.tanh().square())
 
 
-@fix_tanh.variant("g_minus_g_y_squared")
+@fix_tanh.variant(
+    "g_minus_g_y_squared",
+    "tanh's slope in terms of its own output: the exponential is not computed again.",
+)
 class GMinusGYSquared(Function):
     @staticmethod
     def forward(ctx, x):

@@ -253,7 +253,10 @@ def linear_always_true(apply, x):
     return True
 
 
-@upstream_linear.variant("two_separate_laws")
+@upstream_linear.variant(
+    "two_separate_laws",
+    "Tests multiples and sums one by one, so a failure says which law is broken.",
+)
 def two_separate_laws(apply, x):
     leaf = x.detach().clone().requires_grad_()
     y = apply(leaf)
@@ -272,7 +275,11 @@ def two_separate_laws(apply, x):
     return True
 
 
-@upstream_linear.variant("against_the_jacobian")
+@upstream_linear.variant(
+    "against_the_jacobian",
+    "One row of the Jacobian for each output, then any g must give the same as g times those rows: slower, but "
+    "it also catches a wrong row.",
+)
 def against_the_jacobian(apply, x):
     leaf = x.detach().clone().requires_grad_()
     y = apply(leaf)

@@ -294,7 +294,10 @@ class ClampSaveMask(Function):
         return grad_output * mask, None, None
 
 
-@clamp.variant("save_output")
+@clamp.variant(
+    "save_output",
+    "y lies strictly between the ends exactly where x did; if the next layer keeps y, this costs nothing more.",
+)
 class ClampSaveOutput(Function):
     @staticmethod
     def forward(ctx, x, low, high):
@@ -324,7 +327,11 @@ class ClampUnchanged(Function):
         return grad_output * unchanged, None, None
 
 
-@clamp.variant("clone_then_zero")
+@clamp.variant(
+    "clone_then_zero",
+    "Saves the input and zeroes what lies outside: the plainest, and the subgradient at each end is written down "
+    "for all to see.",
+)
 class ClampCloneThenZero(Function):
     @staticmethod
     def forward(ctx, x, low, high):
@@ -342,7 +349,10 @@ class ClampCloneThenZero(Function):
         return grad_input, None, None
 
 
-@clamp.variant("setup_context")
+@clamp.variant(
+    "setup_context",
+    "Keeps the finished mask, one byte for each element, and the two bounds are not needed any more.",
+)
 class ClampSetupContext(Function):
     @staticmethod
     def forward(x, low, high):

@@ -266,7 +266,10 @@ class SlopesInFloat32(Function):
         return grad_output * torch.where(x > 0, 1.0, ctx.slope), None
 
 
-@leaky_relu.variant("where")
+@leaky_relu.variant(
+    "where",
+    "Both pieces side by side in one `torch.where`, forward and backward alike: hard to get wrong.",
+)
 class LeakyWhere(Function):
     @staticmethod
     def forward(ctx, x, slope):
@@ -280,7 +283,10 @@ class LeakyWhere(Function):
         return torch.where(x > 0, grad_output, ctx.slope * grad_output), None
 
 
-@leaky_relu.variant("save_mask")
+@leaky_relu.variant(
+    "save_mask",
+    "Keeps one byte for each element, as only the side matters and not how far x is from zero.",
+)
 class LeakySaveMask(Function):
     @staticmethod
     def forward(ctx, x, slope):

@@ -186,7 +186,7 @@ class MaskHidesNan(Function):
         return grad_output * mask
 
 
-@relu_mask.variant("bool_mask")
+@relu_mask.variant("bool_mask", "One comparison and one byte for each element: simple enough to be right.")
 class BoolMask(Function):
     @staticmethod
     def forward(ctx, x):
@@ -212,7 +212,11 @@ class SignInInt8(Function):
         return torch.where(sign > 0, grad_output, torch.zeros_like(grad_output))
 
 
-@relu_mask.variant("packed_bits")
+@relu_mask.variant(
+    "packed_bits",
+    "Eight answers in a byte. An eighth of the memory, for more work in both directions and code that needs a "
+    "test of its own.",
+)
 class PackedBits(Function):
     @staticmethod
     def forward(ctx, x):

@@ -300,7 +300,11 @@ class MarkedDirtyNotReturned(Function):
         return grad_output * (y > 0)
 
 
-@relu.variant("save_input")
+@relu.variant(
+    "save_input",
+    "The obvious one: the mask is made from x when it is needed. Costs nothing more where x is kept by the layer "
+    "before anyway.",
+)
 class SaveInput(Function):
     @staticmethod
     def forward(ctx, x):
@@ -313,7 +317,11 @@ class SaveInput(Function):
         return grad_output * (x > 0)
 
 
-@relu.variant("save_output")
+@relu.variant(
+    "save_output",
+    "y > 0 exactly where x > 0. The next layer usually keeps y too, and then both share one tensor; this is what "
+    "torch's own ReLU does.",
+)
 class SaveOutput(Function):
     @staticmethod
     def forward(ctx, x):
@@ -375,7 +383,10 @@ class SetupContext(Function):
         return grad_output * (y > 0)
 
 
-@relu.variant("mask_on_ctx")
+@relu.variant(
+    "mask_on_ctx",
+    "Keeps one byte for each element instead of a whole number: the least, if nobody else keeps x or y.",
+)
 class MaskOnCtx(Function):
     @staticmethod
     def forward(ctx, x):

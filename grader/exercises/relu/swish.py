@@ -259,7 +259,10 @@ class SwishInputOnCtx(Function):
         return grad_output * (s + ctx.x * s * (1 - s))
 
 
-@swish.variant("product_rule")
+@swish.variant(
+    "product_rule",
+    "The product rule as it stands: the sigmoid is computed again, and x is all that is kept.",
+)
 class SwishProductRule(Function):
     @staticmethod
     def forward(ctx, x):
@@ -273,7 +276,10 @@ class SwishProductRule(Function):
         return grad_output * (s + x * s * (1 - s))
 
 
-@swish.variant("by_output")
+@swish.variant(
+    "by_output",
+    "With y = x s the slope is y + s (1 - y): one product fewer, from the same single saved tensor.",
+)
 class SwishByOutput(Function):
     @staticmethod
     def forward(ctx, x):

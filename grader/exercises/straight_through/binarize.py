@@ -162,6 +162,20 @@ class Windowed(Function):
         return grad_output * (x.abs() <= 1)
 
 
+@binarize.variant(
+    "plain",
+    "Value and gradient are two separate decisions: a comparison in x's own dtype, and the identity.",
+)
+class BinarizePlain(Function):
+    @staticmethod
+    def forward(ctx, x):
+        return (x > 0).to(x.dtype)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return grad_output
+
+
 @binarize.variant("new_tensor")
 class StepFilled(Function):
     @staticmethod
@@ -175,7 +189,10 @@ class StepFilled(Function):
         return grad_output.clone()
 
 
-@binarize.variant("setup_context")
+@binarize.variant(
+    "setup_context",
+    "`torch.heaviside` says by name what it does at 0, and `setup_context` is the form that torch.func asks for.",
+)
 class StepSetup(Function):
     @staticmethod
     def forward(x):

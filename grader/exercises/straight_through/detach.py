@@ -172,17 +172,27 @@ def returns_x(f, x):
     return x * 1.0
 
 
-@ste_detach.variant("correction")
+@ste_detach.variant(
+    "correction",
+    "x carries the gradient, the detached correction carries the value; the form most often met in papers' code.",
+)
 def correction(f, x):
     return x + (f(x) - x).detach()
 
 
-@ste_detach.variant("zero_that_carries")
+@ste_detach.variant(
+    "zero_that_carries",
+    "f(x) comes first and is not touched by rounding: x - x is exactly zero, so the value is f(x) to the last "
+    "bit.",
+)
 def zero_that_carries(f, x):
     return f(x).detach() + (x - x.detach())
 
 
-@ste_detach.variant("no_grad")
+@ste_detach.variant(
+    "no_grad",
+    "The same sum; f runs without recording, so its own graph is never built: the one to take for an expensive f.",
+)
 def under_no_grad(f, x):
     with torch.no_grad():
         offset = f(x) - x

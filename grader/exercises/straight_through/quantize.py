@@ -309,7 +309,10 @@ class QuantizeMissingNones(Function):
         return grad_output * inside
 
 
-@fake_quantize.variant("save_x_and_recompute")
+@fake_quantize.variant(
+    "save_x_and_recompute",
+    "Keeps x and rounds again in backward: more memory than the mask, unless x is kept by another layer anyway.",
+)
 class QuantizeRecompute(Function):
     @staticmethod
     def forward(ctx, x, scale, qmin, qmax):
@@ -325,7 +328,11 @@ class QuantizeRecompute(Function):
         return grad_output.masked_fill(outside, 0), None, None, None
 
 
-@fake_quantize.variant("unmoved_by_clamp")
+@fake_quantize.variant(
+    "unmoved_by_clamp",
+    "The window is where the clamp moved nothing: no bound is compared twice, and one byte for each element is "
+    "kept.",
+)
 class QuantizeUnmoved(Function):
     @staticmethod
     def forward(ctx, x, scale, qmin, qmax):

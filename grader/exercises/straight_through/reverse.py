@@ -157,7 +157,7 @@ class GradientForAlpha(Function):
         return -ctx.alpha * grad_output, -(grad_output * x).sum()
 
 
-@grad_reverse.variant("clone")
+@grad_reverse.variant("clone", "A copy is one tensor more, but nobody can change x through it.")
 class ReverseClone(Function):
     @staticmethod
     def forward(ctx, x, alpha):
@@ -181,7 +181,10 @@ class ReverseReturnsInput(Function):
         return -ctx.alpha * grad_output, None
 
 
-@grad_reverse.variant("setup_context")
+@grad_reverse.variant(
+    "setup_context",
+    "A view copies no data, and is a tensor of its own, so nobody takes the reversed one for x itself.",
+)
 class ReverseSetup(Function):
     @staticmethod
     def forward(x, alpha):

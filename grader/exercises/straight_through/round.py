@@ -124,7 +124,10 @@ class IntegerOutput(Function):
         return grad_output
 
 
-@round_ste.variant("clone")
+@round_ste.variant(
+    "clone",
+    "A copy of the gradient costs a little; it is safe even if later code writes into what it is given.",
+)
 class RoundClone(Function):
     @staticmethod
     def forward(ctx, x):
@@ -135,7 +138,10 @@ class RoundClone(Function):
         return grad_output.clone()
 
 
-@round_ste.variant("setup_context")
+@round_ste.variant(
+    "setup_context",
+    "The surrogate y = x hands the gradient on as it is: nothing saved, nothing computed.",
+)
 class RoundSetup(Function):
     @staticmethod
     def forward(x):

@@ -160,8 +160,14 @@ train_binary = Exercise(
         "is the answer.",
     ),
 )
-train_binary.variant("adam_on_rings")(adam_on_rings)
-train_binary.variant("sgd_on_blobs")(sgd_on_blobs)
+train_binary.variant(
+    "adam_on_rings",
+    "The detach trick in place of a Function, and Adam, which forgives the coarse gradient of a surrogate.",
+)(adam_on_rings)
+train_binary.variant(
+    "sgd_on_blobs",
+    "Modules and plain SGD with momentum: the surrogate does not depend on the optimizer, nor on the data.",
+)(sgd_on_blobs)
 
 
 def _spoilt(id: str, sentence: str, right: str, wrong: str) -> None:
