@@ -25,7 +25,7 @@
 import torch
 from torch.autograd import Function
 
-from grader import check, explain, hint, progress
+from grader import check, explain, hint, progress, restore, solution
 
 # %% [markdown]
 # ## PyTorch believes you
@@ -165,7 +165,15 @@ grade("double", Double)
 hint("double")
 
 # %% [markdown]
-# And where do I stand? This lists all lessons. It is kept with your files, so it is still there tomorrow.
+# Passed? Then see how else it could be done, and what each way keeps in memory for `backward`. (For those who are
+# stuck it opens too: after three different answers that were checked, and a yes to giving up.)
+
+# %%
+solution("double")
+
+# %% [markdown]
+# And where do I stand? This lists all lessons. It is kept with your files, so it is still there tomorrow. Nothing
+# of it leaves your machine. `grader progress` in a terminal shows the same.
 
 # %%
 progress()
@@ -195,12 +203,13 @@ step
 # - **Start clean:** menu *Kernel → Restart Kernel and Run All Cells*. Nothing you typed is lost; only variables are.
 #   Do this once before you call a lesson finished.
 # - **A cell does not come to an end:** the square ■ in the toolbar (or *Kernel → Interrupt Kernel*) stops it.
+# - **One exercise afresh:** add `restore("double")` as the last line of the exercise's own cell and run it. The cell
+#   turns back into what it was at first, and nothing else does. What you had written is kept in `.grader/kept` beside
+#   the lessons; **Ctrl + Z** in the cell brings it back too.
 # - **A fresh copy of a lesson:** rename your file (right click on it in the list on the left, *Rename*) and start the
 #   course again (`make learn` or `grader learn`). The missing lesson is put back as new, and your file stays.
 # - **Where my files are:** in the folder that was printed when the course started. The next cell shows it. Updates of
 #   the course never overwrite a lesson you have edited; a newer version is put beside it.
-# - **Solutions:** they are not in your folder. When you have passed an exercise, or given it an honest try, compare
-#   with ours: the folder `solutions` of the course's repository has one file a lesson.
 
 # %%
 from pathlib import Path

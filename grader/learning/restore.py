@@ -28,7 +28,7 @@ __all__ = ["Restored", "find_notebook", "restore", "restore_file", "stub_of"]
 
 @dataclass(frozen=True)
 class Restored:
-    """What was done in a file: `kept` is where the old text is (None: it was the stub), `changed` False if nothing was."""
+    """What was done in a file: `kept` is where the old text is, None if it was the stub or nothing was `changed`."""
 
     exercise: str
     notebook: Path
@@ -161,7 +161,7 @@ _CALL = re.compile(r"^[ \t]*(?:grader\.)?restore\(.*\)[ \t;]*(?:#.*)?(?:\n|\Z)",
 
 
 def _without_calls(code: str) -> str:
-    return _CALL.sub("", code)
+    return _CALL.sub("", code).rstrip("\n")
 
 
 def _saved(exercise: Exercise) -> str:

@@ -1,4 +1,4 @@
-"""`grader learn`: the course in JupyterLab, on this machine or a remote one, opened on lesson 00.
+"""`grader learn`: the course in JupyterLab, on this machine or a remote one, opened where the learner left off.
 
 The server runs in this process with settings of its own, kept in `.grader/jupyter` of the learner's folder:
 nothing in the home folder is read or written, and JupyterLab asks no other host for news, updates or
@@ -18,11 +18,12 @@ import webbrowser
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import click
 
 from grader.errors import GraderError
-from grader.learning.workspace import Seeding, find_lessons, resolve, seed
+from grader.learning.workspace import Seeding, find_lessons, last_worked_in, resolve, seed
 
 __all__ = ["addresses", "has_browser", "learn", "pick_port"]
 
@@ -50,6 +51,7 @@ _DISABLED_IN_SERVER = (
 # A shell inside another Jupyter, or a user's own set-up, must not change what is served.
 _NOT_INHERITED = (
     "JUPYTER_CONFIG_PATH",
+    "JUPYTER_PATH",
     "JUPYTER_TOKEN",
     "JUPYTERLAB_SETTINGS_DIR",
     "JUPYTERLAB_WORKSPACES_DIR",
@@ -74,7 +76,7 @@ def learn(
     _tell(seed(home, lessons=find_lessons()))
     port = pick_port(ip, port)
     token = secrets.token_hex(16)
-    first = min(path.name for path in find_lessons().glob("*.ipynb"))
+    first = last_worked_in(home, lessons=find_lessons()) or min(path.name for path in find_lessons().glob("*.ipynb"))
     server = _start(home, ip=ip, port=port, token=token, first=first)
     show = browser and has_browser(ip, os.environ)
     # The server takes its port in its loop's first callback; ours follows it: a printed address works at
@@ -165,7 +167,7 @@ def addresses(ip: str, port: int, token: str, first: str) -> list[str]:
         hosts = [socket.gethostname(), "localhost"]
     elif ":" in ip:
         hosts = [f"[{ip}]"]
-    return [f"http://{host}:{port}/lab/tree/{first}?token={token}" for host in hosts]
+    return [f"http://{host}:{port}/lab/tree/{quote(first)}?token={token}" for host in hosts]
 
 
 def _tell(seeding: Seeding) -> None:
@@ -212,7 +214,7 @@ def _start(home: Path, *, ip: str, port: int, token: str, first: str) -> Any:
         log_level="ERROR",
     )
     config.LabApp = Config(
-        default_url=f"/lab/tree/{first}",
+        default_url=f"/lab/tree/{quote(first)}",
         extension_manager="readonly",
         news_url=None,
         check_for_updates_class="jupyterlab.NeverCheckForUpdate",
@@ -223,8 +225,17 @@ def _start(home: Path, *, ip: str, port: int, token: str, first: str) -> Any:
     return LabApp.initialize_server(argv=[], config=config)
 
 
+def _kernel() -> dict[str, Any]:
+    """The kernelspec of this very Python."""
+    command = [sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}"]
+    return {"argv": command, "display_name": "Python 3 (ipykernel)", "language": "python"}
+
+
 def _isolate(settings: Path) -> None:
-    """Point Jupyter, IPython and matplotlib at `settings`, and PATH at this Python's commands."""
+    """Point Jupyter, IPython and matplotlib at `settings`, and PATH and the kernel at this Python."""
+    kernel = settings / "data" / "kernels" / "python3"  # the lessons' kernel, whatever else goes by that name
+    kernel.mkdir(parents=True, exist_ok=True)
+    (kernel / "kernel.json").write_text(json.dumps(_kernel(), indent=1), encoding="utf-8")
     lab = settings / "config" / "labconfig"
     lab.mkdir(parents=True, exist_ok=True)
     disabled = {"disabledExtensions": dict.fromkeys(_DISABLED_IN_LAB, True)}
@@ -234,6 +245,7 @@ def _isolate(settings: Path) -> None:
         JUPYTER_CONFIG_DIR=str(settings / "config"),
         JUPYTER_DATA_DIR=str(settings / "data"),
         JUPYTER_RUNTIME_DIR=str(settings / "runtime"),
+        JUPYTER_PREFER_ENV_PATH="0",  # the folders named here come first
         IPYTHONDIR=str(settings / "ipython"),
         MPLCONFIGDIR=str(settings / "matplotlib"),
         PATH=os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)]),

@@ -87,7 +87,8 @@ def next_step(
 ) -> Exercise | None:
     """The exercise to go on with: in the lesson last worked in, else the first of the course not passed yet."""
     lesson_of = {exercise.id: exercise.lesson for members in lessons.values() for exercise in members}
-    last = next((lesson_of[e["exercise"]] for e in reversed(events) if e["exercise"] in lesson_of), None)
+    work = [e["exercise"] for e in events if e["kind"] in ("check", "hint", "solution", "restore")]
+    last = next((lesson_of[id] for id in reversed(work) if id in lesson_of), None)
     order = sorted(lessons, key=lambda lesson: lesson != last)
     todo = (e for lesson in order for e in lessons[lesson] if not states.get(e.id, Standing()).passed)
     return next(todo, None)

@@ -85,7 +85,7 @@ def report_restore(name: str, notebook: Path | None, *, listed: bool, undo: bool
     if done.kept is not None:
         click.echo(f"What stood there is kept: {done.kept}")
         click.echo(f"Undo: grader restore {exercise.id} --undo")
-    click.echo("If the lesson is open in JupyterLab: menu File > Reload Notebook from Disk, before you go on there.")
+    click.echo("If the lesson is open in JupyterLab: File > Reload Notebook from Disk (where it asks: Revert).")
 
 
 # ---- progress --------------------------------------------------------------------------------------------------------
@@ -168,8 +168,10 @@ def _print(stock: Progress) -> None:
 
 def _table(own: list[Exercise], stock: Progress) -> Table:
     table = Table(box=None, show_header=False, padding=(0, 1))
-    for options in ({}, {"no_wrap": True}, {"justify": "right", "no_wrap": True}, {"ratio": 1}):
-        table.add_column(**options)  # type: ignore[arg-type]
+    table.add_column()
+    table.add_column(no_wrap=True)
+    table.add_column(justify="right", no_wrap=True)
+    table.add_column(ratio=1)
     for exercise, words in _words(own, stock):
         state = stock.of(exercise)
         style = _STYLE[state.word]

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from grader.errors import GraderError
 
-__all__ = ["DEFAULT_FOLDER", "Seeding", "find_lessons", "fingerprint", "resolve", "seed", "write"]
+__all__ = ["DEFAULT_FOLDER", "Seeding", "find_lessons", "fingerprint", "last_worked_in", "resolve", "seed", "write"]
 
 DEFAULT_FOLDER = "my-course"
 _STATE = Path(".grader") / "lessons.json"
@@ -94,6 +94,16 @@ def seed(folder: Path, *, lessons: Path) -> Seeding:
             "Name a folder of your own: grader learn FOLDER"
         ) from error
     return done
+
+
+def last_worked_in(folder: Path, *, lessons: Path) -> str | None:
+    """The name of the notebook in `folder` that was saved last, None if none differs from what was handed out.
+
+    Running a cell is enough: its output is saved. A lesson that was only brought up to date does not count.
+    """
+    released = {path.read_bytes() for path in lessons.glob("*.ipynb")}
+    worked = [path for path in folder.glob("*.ipynb") if path.read_bytes() not in released]
+    return max(worked, key=lambda path: path.stat().st_mtime_ns).name if worked else None
 
 
 def _seed_one(target: Path, source: Path, handed_out: str | None, done: Seeding, *, name: str) -> str:
