@@ -35,8 +35,8 @@ class Card:
 
 def message(title: str, paragraphs: Sequence[str] = (), *, mood: Mood = "news", folded: str = "") -> Card:
     """A card with a title and paragraphs of text; `backticks` mark code. `folded` is further HTML."""
-    body = "".join(f'<p style="margin:.4em 0 0">{inline(text)}</p>' for text in paragraphs)
-    box = f"border-left:3px solid {_BAR[mood]};padding:.2em 0 .3em .8em;margin:.3em 0;max-width:46em"
+    body = "".join(f'<p style="margin:.4em 0 0;max-width:46em">{inline(text)}</p>' for text in paragraphs)
+    box = f"border-left:3px solid {_BAR[mood]};padding:.2em 0 .3em .8em;margin:.3em 0;max-width:60em"
     return Card(
         text="\n".join([title, *(f"  {text}" for text in paragraphs)]),
         html=f'<div style="{box}"><strong>{inline(title)}</strong>{body}{folded}</div>',
@@ -51,8 +51,10 @@ def inline(text: str) -> str:
 
 def block(code: str) -> str:
     """Code on lines of its own, as HTML: scrolls sideways where it is too wide."""
-    style = "overflow-x:auto;margin:.3em 0 0;padding:.4em .7em;background:rgba(128,128,128,.1);border-radius:4px"
-    return f'<pre style="{style}"><code style="background:none">{html.escape(code, quote=False)}</code></pre>'
+    box = "overflow-x:auto;margin:.3em 0 0;padding:.4em .7em;background:rgba(128,128,128,.1);border-radius:4px"
+    kept = "white-space:pre;overflow-wrap:normal;word-break:normal"
+    text = html.escape(code, quote=False)
+    return f'<pre style="{box};{kept}"><code style="background:none;{kept}">{text}</code></pre>'
 
 
 def note_html(notes: Iterable[str]) -> str:

@@ -112,9 +112,9 @@ def _bar(own: list[Exercise], states: States) -> str:
 def _lesson(lesson: str, own: list[Exercise], states: States, *, opened: bool) -> str:
     got, total = sum(_of(states, e).points for e in own), sum(e.points for e in own)
     numbers = f"{_passed(own, states)} of {len(own)} passed, {got:g} of {total} points"
-    row = "display:inline-flex;flex-wrap:wrap;align-items:center;gap:.1em .9em;vertical-align:middle;max-width:92%"
+    row = "display:inline-flex;flex-wrap:wrap;align-items:center;gap:.1em .9em;vertical-align:top;max-width:92%"
     head = (
-        f'<span style="{row}"><strong style="min-width:11em">{inline(lesson)}</strong>{_bar(own, states)}'
+        f'<span style="{row}"><strong style="min-width:13em">{inline(lesson)}</strong>{_bar(own, states)}'
         f"<span>{numbers}</span></span>"
     )
     items = "".join(_item(exercise, _of(states, exercise)) for exercise in own)
@@ -126,12 +126,11 @@ def _lesson(lesson: str, own: list[Exercise], states: States, *, opened: bool) -
 
 def _item(exercise: Exercise, state: Standing) -> str:
     row = "display:flex;flex-wrap:wrap;gap:0 .8em;margin:.15em 0"
-    points = f"{state.points:g} of {exercise.points}"
+    words = f"{state.points:g} of {exercise.points} points, {status(exercise, state)}"
     return (
         f'<li style="{row}">{_sign(state.word)}<span style="min-width:9.5em"><code>{inline(exercise.id)}</code></span>'
         f'<span style="flex:1 1 16em">{inline(exercise.title)}<br>'
-        f'<span style="font-size:90%;opacity:.85">{inline(status(exercise, state))}</span></span>'
-        f'<span style="white-space:nowrap">{points} points</span></li>'
+        f'<span style="font-size:90%;opacity:.85">{inline(words)}</span></span></li>'
     )
 
 

@@ -141,8 +141,8 @@ def _in_notebook(exercise: Exercise, *, undo: bool) -> Card:
     shell.set_next_input(new, replace=True)
     journal.append({"kind": "restore", "exercise": exercise.id, "undo": undo})
     if source is not None:
-        return message(f"{exercise.id}: your text is back in this cell", [f"It was kept in `{source}`."])
-    texts = [f"What stood here is kept in `{old[-1]}`."] if old else []
+        return message(f"{exercise.id}: your text is back in this cell", [f"It was kept in `{_short(source)}`."])
+    texts = [f"What stood here is kept in `{_short(old[-1])}`."] if old else []
     texts.append(f'To get it back: Ctrl+Z in the cell, or `restore("{exercise.id}", undo=True)` in it, as you did now.')
     return message(f"{exercise.id}: the stub is back in this cell", texts)
 
@@ -172,6 +172,11 @@ def _saved(exercise: Exercise) -> str:
     except (GraderError, OSError, ValueError):
         return ""
     return _without_calls(cell.source) if cell is not None else ""
+
+
+def _short(path: Path) -> str:
+    """A path as seen from the lesson's folder."""
+    return os.path.relpath(path) if path.is_absolute() else str(path)
 
 
 def _directions(exercise: Exercise, stub: str) -> Card:

@@ -131,8 +131,8 @@ def _show(exercise: Exercise) -> Card:
         texts += ["", f"{heading} {way.why}" if not kept else f"{heading}. {way.why}"]
         texts += [f"    {line}" for line in source.splitlines()]
         blocks.append(
-            f'<div style="margin:.7em 0 0"><strong>{inline(heading)}</strong>{"." if kept else ""} {inline(way.why)}'
-            f"{block(source)}</div>"
+            f'<p style="margin:.8em 0 0;max-width:46em"><strong>{inline(heading)}</strong>{"." if kept else ""} '
+            f"{inline(way.why)}</p>{block(source)}"
         )
     notes = list(_notes(exercise, args)) if compared else []
     texts += ["", *notes] if notes else []

@@ -27,7 +27,7 @@ def check(
 
 def line(id: str) -> str:
     """The line of the text table about this exercise."""
-    (found,) = (row for row in str(progress()).splitlines() if row.split()[:1] == [id])
+    (found,) = (row for row in str(progress()).splitlines() if row.split()[1:2] == [id] and row.startswith("  "))
     return found
 
 
@@ -41,7 +41,8 @@ def test_nothing_done_yet(folder: Path) -> None:
 
 def test_passed_and_tried(folder: Path) -> None:
     check("relu", points=1.5, diagnosis=("half_mask", "zeros"))
-    assert "tried (1×), last: half_mask" in line("relu")
+    assert "tried once, last mistake: half_mask" in line("relu")
+    assert "You mask only half of it" in progress()._repr_html_()
     assert "1.5 / 4" in line("relu")
     check("relu", points=4, passed=True)
     assert "passed" in line("relu")
@@ -225,12 +226,51 @@ def test_reset_of_an_unknown_name_changes_nothing(folder: Path) -> None:
     assert standing("relu").points == 2
 
 
-def test_html_table_has_a_row_an_exercise(folder: Path) -> None:
+def test_html_has_an_item_an_exercise_and_says_the_state_in_words(folder: Path) -> None:
     check("relu", points=4, passed=True, diagnosis=())
     html = progress()._repr_html_()
-    assert html.count("<tr>") == 1 + 2 + 3
+    assert html.count("<li") == 3
+    assert html.count("<details") == 2
+    assert html.count("<details open") == 1, "the lesson to go on with"
     assert "<code>sign_clipped</code>" in html
-    assert "✓ passed" in html
+    assert "4 of 4 points, passed" in html
+    assert html.count("not started") == 2
+
+
+def test_next_step_stays_in_the_lesson_last_worked_in_then_goes_to_the_first_gap(folder: Path) -> None:
+    assert "Next: relu in 02_relu" in str(progress())
+    check("sign_clipped", points=1)
+    assert "Next: sign_clipped in 03_straight_through, which you have begun" in str(progress())
+    check("sign_clipped", points=2, passed=True)
+    assert "Next: relu in 02_relu" in str(progress())
+    check("relu", passed=True), check("swish", passed=True)
+    assert "Every exercise is passed" in str(progress())
+
+
+def test_strip_of_a_lesson(folder: Path) -> None:
+    check("relu", points=4, passed=True)
+    strip = progress("02_relu")
+    assert str(strip).startswith("02_relu: 1 of 2 passed")
+    assert "✓ relu" in str(strip)
+    assert "Next: swish" in str(strip)
+    assert "sign_clipped" not in strip._repr_html_()
+    assert str(progress("02")) == str(strip)
+    assert "no lesson `05`" in str(progress("05"))
+
+
+def test_a_grading_run_sees_nothing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    check("relu", points=4, passed=True)
+    monkeypatch.setenv("GRADER_CLASS_SECRET", "s")
+    assert (str(progress()), str(progress("02_relu")), progress()._repr_html_()) == ("", "", "")
+
+
+def test_reset_of_everything(folder: Path) -> None:
+    for id in ("relu", "swish", "sign_clipped"):
+        check(id, points=2)
+    progress(reset="all")
+    assert str(progress()).startswith("0 of 3 exercises passed, 0 of 9 points")
+    progress(undo="all")
+    assert str(progress()).startswith("0 of 3 exercises passed, 6 of 9 points")
 
 
 def test_markup_in_the_record_is_shown_as_text(folder: Path) -> None:

@@ -32,7 +32,8 @@ scale_by = Exercise(
     hints=(
         "How many inputs does forward have besides ctx, and how many values does your backward return?",
         "k is a plain number. Keep it as an attribute, ctx.k = k: save_for_backward is for tensors.",
-        "backward returns a pair. First the gradient of x, then what stands for an input without a gradient.",
+        "backward returns a pair. First the upstream gradient times the number on ctx, then None, which stands for an "
+        "input without a gradient.",
     ),
 )
 

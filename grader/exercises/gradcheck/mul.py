@@ -92,8 +92,8 @@ fix_mul = Exercise(
         "Broadcasting copied b along some dimensions. Each copy got a gradient, and the gradient of the "
         "original is their sum: over the added leading dimensions, and over those of size 1 that were "
         "stretched.",
-        "The worked BroadcastAdd does just this reduction with sum_to_size. Here it comes after the "
-        "multiplication, and both factors need it.",
+        "The worked BroadcastAdd does just this reduction with sum_to_size. Here multiply first, g with the "
+        "other factor, and then sum to the shape of the factor whose gradient it is. Both factors need it.",
     ),
 )
 

@@ -106,7 +106,8 @@ ste_detach = Exercise(
         "You want a sum whose value is f(x) and whose only attached term is x. What must be added to x to "
         "get f(x)?",
         "t.detach() has the value of t and, for autograd, the derivative zero.",
-        "Write the result as x plus a correction. The correction's value matters, its gradient must not.",
+        "Write the result as x plus a correction, which is f(x) minus x. The correction's value matters, its "
+        "gradient must not: detach it as a whole.",
     ),
 )
 
