@@ -44,16 +44,25 @@ def find_cell(text: str, grade_id: str) -> CellText | None:
 def replace_source(text: str, cell: CellText, source: str) -> str:
     """`text` with another source in that cell, laid out as the old one was: a list of lines, or one string."""
     old = text[cell.start : cell.end]
-    if not old.startswith("["):
-        new = json.dumps(source, ensure_ascii=False)
+    if old.startswith("["):
+        new = _laid_out([json.dumps(line, ensure_ascii=False) for line in source.splitlines(keepends=True)], old, text)
     else:
-        lines = [json.dumps(line, ensure_ascii=False) for line in source.splitlines(keepends=True)]
-        before = old[1 : len(old) - len(old[1:].lstrip()) if old[1:].lstrip() != "]" else 1]
-        after = old[len(old[:-1].rstrip()) : -1]
-        if not before and "\n" in text:  # an empty list shows no layout: take nbformat's own
-            before, after = "\n    ", "\n   "
-        new = f"[{before}{(',' + (before or ' ')).join(lines)}{after}]" if lines else "[]"
+        new = json.dumps(source, ensure_ascii=False)
     return text[: cell.start] + new + text[cell.end :]
+
+
+def _laid_out(lines: list[str], old: str, text: str) -> str:
+    """A list of these lines with the spaces and line breaks of the list `old`."""
+    if not lines:
+        return "[]"
+    starts = [at for at, _ in _items(old, 0)]
+    if not starts:  # an empty list shows no layout: take nbformat's own
+        before, between, after = ("\n    ", ",\n    ", "\n   ") if "\n" in text else ("", ", ", "")
+    else:
+        last = _read(old, starts[-1])[1]
+        before, after = old[1 : starts[0]], old[last:-1]
+        between = old[_read(old, starts[0])[1] : starts[1]] if len(starts) > 1 else "," + (before or " ")
+    return f"[{before}{between.join(lines)}{after}]"
 
 
 def _grade_id(cell: Any) -> object:

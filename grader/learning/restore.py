@@ -161,7 +161,9 @@ _CALL = re.compile(r"^[ \t]*(?:grader\.)?restore\(.*\)[ \t;]*(?:#.*)?(?:\n|\Z)",
 
 
 def _without_calls(code: str) -> str:
-    return _CALL.sub("", code).rstrip("\n")
+    """The code without the lines that call restore, and without the empty lines that leaves at its end."""
+    rest = _CALL.sub("", code)
+    return rest if rest == code else rest.rstrip("\n")
 
 
 def _saved(exercise: Exercise) -> str:

@@ -74,14 +74,15 @@ def learn(
     """
     home = resolve(folder)
     _tell(seed(home, lessons=find_lessons()))
-    port = pick_port(ip, port)
+    asked, port = port, pick_port(ip, port)
     token = secrets.token_hex(16)
     first = last_worked_in(home, lessons=find_lessons()) or min(path.name for path in find_lessons().glob("*.ipynb"))
-    server = _start(home, ip=ip, port=port, token=token, first=first)
+    retries = 50 if asked is None else 0  # another server may be quicker to take the port we found free
+    server = _start(home, ip=ip, port=port, retries=retries, token=token, first=first)
     show = browser and has_browser(ip, os.environ)
     # The server takes its port in its loop's first callback; ours follows it: a printed address works at
     # once.
-    server.io_loop.add_callback(_announce, home, ip=ip, port=port, token=token, first=first, show=show)
+    server.io_loop.add_callback(_announce, home, ip=ip, port=server.port, token=token, first=first, show=show)
     _stop_on_interrupt(server)
     server.start()
     _leave()
@@ -195,7 +196,7 @@ def _announce(home: Path, *, ip: str, port: int, token: str, first: str, show: b
         threading.Thread(target=webbrowser.open, args=(urls[0],), daemon=True).start()
 
 
-def _start(home: Path, *, ip: str, port: int, token: str, first: str) -> Any:
+def _start(home: Path, *, ip: str, port: int, retries: int, token: str, first: str) -> Any:
     """A JupyterLab server (jupyter_server's ServerApp), listening but not yet answering."""
     _isolate(home / ".grader" / "jupyter")
     from jupyterlab.labapp import LabApp  # reads the environment set above
@@ -205,7 +206,7 @@ def _start(home: Path, *, ip: str, port: int, token: str, first: str) -> Any:
     config.ServerApp = Config(
         ip="" if ip in _EVERYWHERE else ip,
         port=port,
-        port_retries=0,
+        port_retries=retries,
         root_dir=str(home),
         open_browser=False,
         allow_root=hasattr(os, "geteuid") and os.geteuid() == 0,

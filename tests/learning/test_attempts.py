@@ -31,7 +31,10 @@ def test_other_code_does(text: str) -> None:
 
 
 def test_a_change_in_one_method_of_a_class_does() -> None:
-    text = "class f:\n    @staticmethod\n    def forward(ctx, x):\n        return x\n    @{}\n    def backward(ctx, g):\n        return {}\n"
+    text = (
+        "class f:\n    @staticmethod\n    def forward(ctx, x):\n        return x\n"
+        "    @{}\n    def backward(ctx, g):\n        return {}\n"
+    )
     plain, other = made(text.format("staticmethod", "g")), made(text.format("staticmethod", "-g"))
     assert fingerprint(plain) != fingerprint(other)
     assert fingerprint(plain) == fingerprint(made(text.format("staticmethod", "g")))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import socket
+import sys
 import urllib.error
 import urllib.request
 import webbrowser
@@ -94,6 +95,41 @@ def test_a_real_server_opens_lesson_00_and_asks_nobody_for_news(tmp_path: Path) 
     assert settings["extensionManager"]["can_install"] is False
     assert "@jupyterlab/apputils-extension:announcements" in settings["disabledExtensions"]
     assert Path(settings["serverRoot"]) == course.folder
+
+
+def decoy_kernel(folder: Path) -> Path:
+    """A kernelspec named python3 that cannot work, as another environment may have left one in the home folder."""
+    spec = folder / "kernels" / "python3" / "kernel.json"
+    spec.parent.mkdir(parents=True)
+    spec.write_text(json.dumps({"argv": ["/no/such/python"], "display_name": "decoy", "language": "python"}))
+    return folder
+
+
+def test_the_kernel_is_this_python_whatever_else_is_named_python3(tmp_path: Path) -> None:
+    home = decoy_kernel(tmp_path / "home" / ".local" / "share" / "jupyter").parents[2]
+    decoy_kernel(home / ".ipython")
+    environ = {"HOME": str(home), "JUPYTER_PATH": str(decoy_kernel(tmp_path / "path"))}
+    environ |= {"JUPYTER_DATA_DIR": str(decoy_kernel(tmp_path / "data")), "JUPYTER_PREFER_ENV_PATH": "0"}
+    with serving(tmp_path / "mine", env=environ) as course:
+        found = re.fullmatch(r"(http://[^/]+)/.*token=(\w+)", course.url)
+        assert found
+        request = urllib.request.Request(f"{found[1]}/api/kernelspecs/python3")
+        request.add_header("Authorization", f"token {found[2]}")
+        with urllib.request.urlopen(request, timeout=120) as answer:
+            spec = json.load(answer)["spec"]
+    assert spec["argv"][0] == sys.executable
+    assert spec["display_name"] == "Python 3 (ipykernel)"
+
+
+def test_after_a_restart_it_opens_where_work_was_left(tmp_path: Path) -> None:
+    with serving(tmp_path / "mine") as course:
+        assert "/lab/tree/00_" in course.url
+        lesson = course.folder / "02_relu.ipynb"
+        content = json.loads(lesson.read_bytes())
+        content["cells"][1]["execution_count"] = 1
+    lesson.write_text(json.dumps(content))
+    with serving(tmp_path / "mine") as course:
+        assert "/lab/tree/02_relu.ipynb?token=" in course.url
 
 
 def test_ctrl_c_stops_a_running_kernel_and_then_ends(tmp_path: Path) -> None:

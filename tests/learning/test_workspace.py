@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from grader.errors import GraderError
-from grader.learning.workspace import DEFAULT_FOLDER, find_lessons, fingerprint, resolve, seed
+from grader.learning.workspace import DEFAULT_FOLDER, find_lessons, fingerprint, last_worked_in, resolve, seed
 
 
 def notebook(*sources: str, output: str | None = None) -> str:
@@ -162,3 +163,17 @@ def test_the_folder_is_the_one_asked_for_or_here_or_my_course(
 def test_the_course_is_found_and_starts_with_lesson_00() -> None:
     names = sorted(path.name for path in find_lessons().glob("*.ipynb"))
     assert names[0].startswith("00_")
+
+
+def test_last_worked_in_is_the_one_saved_last_and_an_update_is_no_work(lessons: Path, tmp_path: Path) -> None:
+    mine = tmp_path / "mine"
+    seed(mine, lessons=lessons)
+    assert last_worked_in(mine, lessons=lessons) is None
+    (mine / "01_b.ipynb").write_text(notebook("other", output="run, not edited"))
+    assert last_worked_in(mine, lessons=lessons) == "01_b.ipynb"
+    (lessons / "00_a.ipynb").write_text(notebook("new"))
+    assert seed(mine, lessons=lessons).refreshed == ["00_a.ipynb"]
+    assert last_worked_in(mine, lessons=lessons) == "01_b.ipynb"
+    (mine / "a copy of mine.ipynb").write_text(notebook("mine"))
+    os.utime(mine / "a copy of mine.ipynb", ns=(2**62, 2**62))
+    assert last_worked_in(mine, lessons=lessons) == "a copy of mine.ipynb"
