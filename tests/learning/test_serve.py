@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import socket
 import sys
@@ -117,7 +118,7 @@ def test_the_kernel_is_this_python_whatever_else_is_named_python3(tmp_path: Path
         request.add_header("Authorization", f"token {found[2]}")
         with urllib.request.urlopen(request, timeout=120) as answer:
             spec = json.load(answer)["spec"]
-    assert spec["argv"][0] == sys.executable
+    assert os.path.normpath(spec["argv"][0]) == os.path.normpath(sys.executable)
     assert spec["display_name"] == "Python 3 (ipykernel)"
 
 
