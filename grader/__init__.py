@@ -12,7 +12,7 @@ _HOME = {
     "hint": "grader.learning.hints",
     "progress": "grader.learning.progress",
     "restore": "grader.learning.restore",
-    "solution": "grader.learning.solutions",
+    "solution": "grader.learning.solution",
 }
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from grader.learning.hints import hint
     from grader.learning.progress import progress
     from grader.learning.restore import restore
-    from grader.learning.solutions import solution
+    from grader.learning.solution import solution
 
 
 def __getattr__(name: str) -> Any:

@@ -16,7 +16,7 @@ from grader.checking import verdict
 from grader.exercise import Exercise
 from grader.learning import journal
 from grader.learning.progress import progress, record_check
-from grader.learning.solutions import SWITCH, measured, sample_of, solution, source_of, ways
+from grader.learning.solution import SWITCH, measured, sample_of, solution, source_of, ways
 from grader.learning.standing import standing
 
 REAL = grader.exercises.catalogue()
