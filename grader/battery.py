@@ -20,12 +20,14 @@ from grader.reproduction import reproduction
 from grader.subject import ENDLESS, GONE, Failure, Observation, Subject
 from grader.warm import warm
 
-__all__ = ["PUBLIC_SEED", "checks_of", "fails", "judge", "run_checks"]
+__all__ = ["BLOCKING", "PUBLIC_SEED", "checks_of", "fails", "judge", "run_checks"]
 
 PUBLIC_SEED = 2026
 SECONDS_PER_CHECK = 10.0
 _STAGES = ("value", "forward", "gradient", "contract")
 _NOT_RUN = ("runs", "torch_untouched")
+BLOCKING = frozenset({*_NOT_RUN, "differentiable"})
+"""After one of these has failed the rest is not reached."""
 
 
 @dataclass
@@ -79,10 +81,9 @@ def run_checks(exercise: Exercise, subject: Subject, seed: int, known: Runs | No
     return outcome
 
 
-def fails(exercise: Exercise, subject: Subject, seed: int, ids: frozenset[str]) -> bool:
-    """Whether a subject fails at least one of the checks with these ids, none of which needs to be reached."""
-    some = (c for c in checks_of(exercise) if c.id in ids)
-    known: Runs = {}
+def fails(exercise: Exercise, subject: Subject, seed: int, id: str, known: Runs) -> bool:
+    """Whether a subject fails the check with this id, if the exercise has it; it need not be reached."""
+    some = (c for c in checks_of(exercise) if c.id == id)
     findings = (_run_one(c, Bench(exercise, subject, seed, c.id, known=known), Outcome()) for c in some)
     return any(f is not None and not f.passed for f in findings)
 
@@ -147,7 +148,7 @@ def _unwritten(failure: Failure) -> bool:
 
 def _blocks(finding: Finding, exercise: Exercise, failure: Failure | None) -> bool:
     """Whether this failure leaves the later checks without sense."""
-    if finding.check in {"runs", "torch_untouched", "differentiable"}:
+    if finding.check in BLOCKING:
         return True
     return finding.check in {"forward", "value"} and (failure is not None or bool(exercise.checks))
 

@@ -14,6 +14,7 @@ from typing import Any
 
 from torch import Tensor
 
+from grader.battery import BLOCKING, checks_of, fails, run_checks
 from grader.contract.check import Bench, Runs
 from grader.contract.plain import unlike
 from grader.exercise import Exercise, Misconception
@@ -42,10 +43,8 @@ def diagnosis(
     kept = what_is_saved(exercise, subject, seed)
     fitting: list[tuple[int, bool, int, Misconception]] = []
     for order, misconception in enumerate(same):
-        if values_right and not fails_any(exercise, misconception.id, failed, seed):
-            continue  # seen after a check or two; the whole battery takes many times as long
-        theirs = failing_checks(exercise, misconception.id, seed)
-        if values_right and not theirs <= failed:
+        theirs = _failing_as(exercise, misconception.id, failed, seed, subset=values_right)
+        if theirs is None:
             continue
         saves_otherwise = _saved_by(exercise, misconception.id, seed) != kept
         fitting.append((len(theirs ^ failed), saves_otherwise, order, misconception))
@@ -61,8 +60,7 @@ def what_is_saved(exercise: Exercise, subject: Subject, seed: int) -> tuple[str,
 
 @lru_cache(maxsize=2048)
 def _saved_by(exercise: Exercise, misconception: str, seed: int) -> tuple[str, ...]:
-    thing = next(m.thing for m in exercise.misconceptions if m.id == misconception)
-    return what_is_saved(exercise, LocalSubject(thing), seed)
+    return what_is_saved(exercise, LocalSubject(_thing(exercise, misconception)), seed)
 
 
 def behaviour(exercise: Exercise, subject: Subject, seed: int, runs: Runs | None = None) -> Behaviour:
@@ -165,21 +163,51 @@ def _known(exercise: Exercise, id: str, seed: int) -> Behaviour:
 
 @lru_cache(maxsize=64)
 def _known_behaviours(exercise: Exercise, seed: int) -> dict[str, Behaviour]:
-    return {m.id: behaviour(exercise, LocalSubject(m.thing), seed) for m in exercise.misconceptions}
+    return {
+        m.id: behaviour(exercise, LocalSubject(m.thing), seed, _runs(exercise, m.id, seed))
+        for m in exercise.misconceptions
+    }
 
 
-def fails_any(exercise: Exercise, misconception: str, checks: frozenset[str], seed: int) -> bool:
-    """Whether a known misconception fails at least one of these checks."""
-    from grader.battery import fails
+def _failing_as(
+    exercise: Exercise, misconception: str, failed: frozenset[str], seed: int, *, subset: bool
+) -> frozenset[str] | None:
+    """The checks that a known misconception fails. With `subset` None where these are not among `failed`.
 
-    thing = next(m.thing for m in exercise.misconceptions if m.id == misconception)
-    return fails(exercise, LocalSubject(thing), seed, checks)
+    That is seen after a check or two, where the whole battery takes many times as long.
+    """
+    if not subset:
+        return failing_checks(exercise, misconception, seed)
+    common = frozenset(check for check in failed if _fails(exercise, misconception, check, seed))
+    if not common:
+        return None
+    if failed & BLOCKING:  # the rest of the battery was not reached
+        theirs = failing_checks(exercise, misconception, seed)
+        return theirs if theirs <= failed else None
+    others = (check.id for check in checks_of(exercise) if check.id not in failed)
+    return None if any(_fails(exercise, misconception, check, seed) for check in others) else common
+
+
+@lru_cache(maxsize=2**14)
+def _fails(exercise: Exercise, misconception: str, check: str, seed: int) -> bool:
+    """Whether a known misconception fails a check, which need not be reached in a battery."""
+    return fails(
+        exercise, LocalSubject(_thing(exercise, misconception)), seed, check, _runs(exercise, misconception, seed)
+    )
 
 
 @lru_cache(maxsize=2048)
 def failing_checks(exercise: Exercise, misconception: str, seed: int) -> frozenset[str]:
-    """The checks that a known misconception fails."""
-    from grader.battery import run_checks
+    """The checks that a known misconception fails in a battery."""
+    subject = LocalSubject(_thing(exercise, misconception))
+    return run_checks(exercise, subject, seed, _runs(exercise, misconception, seed)).failed
 
-    thing = next(m.thing for m in exercise.misconceptions if m.id == misconception)
-    return run_checks(exercise, LocalSubject(thing), seed).failed
+
+@lru_cache(maxsize=48)  # each may hold some large tensors
+def _runs(exercise: Exercise, misconception: str, seed: int) -> Runs:
+    """What became of the common samples; filled in on the way."""
+    return {}
+
+
+def _thing(exercise: Exercise, misconception: str) -> Any:
+    return next(m.thing for m in exercise.misconceptions if m.id == misconception)

@@ -46,18 +46,19 @@ def outlines() -> Mapping[str, Outline]:
 def written() -> str:
     """The text that `outline.json` should hold."""
     from grader.exercises import catalogue
+    from grader.transforms import found_out
 
-    return json.dumps([asdict(_of(one)) for one in catalogue().values()], indent=1, ensure_ascii=False) + "\n"
+    def of(exercise: Exercise) -> Outline:
+        mistakes = (*exercise.written_misconceptions, *found_out(exercise))
+        return Outline(
+            exercise.id,
+            exercise.symbol,
+            exercise.lesson,
+            exercise.title,
+            exercise.kind,
+            exercise.points,
+            exercise.hints,
+            {mistake.id: mistake.sentence for mistake in mistakes},
+        )
 
-
-def _of(exercise: Exercise) -> Outline:
-    return Outline(
-        exercise.id,
-        exercise.symbol,
-        exercise.lesson,
-        exercise.title,
-        exercise.kind,
-        exercise.points,
-        exercise.hints,
-        {mistake.id: mistake.sentence for mistake in exercise.misconceptions},
-    )
+    return json.dumps([asdict(of(one)) for one in catalogue().values()], indent=1, ensure_ascii=False) + "\n"

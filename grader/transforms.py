@@ -19,8 +19,9 @@ from torch.autograd import Function
 from torch.nn.functional import hardtanh
 
 from grader.exercise import Exercise, Misconception
+from grader.outline import outlines
 
-__all__ = ["TRANSFORMS", "Transform", "derived_misconceptions"]
+__all__ = ["TRANSFORMS", "Transform", "derived_misconceptions", "found_out"]
 
 Vjp = Callable[..., tuple[Any, ...]]
 Spoil = Callable[[Vjp, Any, tuple[Any, ...]], Any]
@@ -289,38 +290,53 @@ TRANSFORMS: tuple[Transform, ...] = (
 
 
 def derived_misconceptions(exercise: Exercise) -> tuple[Misconception, ...]:
-    """The misconceptions that follow from the exercise's reference; none for plain functions."""
-    if (
-        exercise.kind != "function"
-        or exercise.reference.vjp is None
-        or exercise.outputs > 1
-        or exercise.contract.random
-    ):
-        return ()
+    """The misconceptions that follow from the exercise's reference; none for plain functions.
+
+    Which they are the outline says for the course's own exercises; of others it is found out.
+    """
     return _derived(exercise, len(exercise.written_misconceptions))
 
 
 @lru_cache(maxsize=256)
 def _derived(exercise: Exercise, _written: int) -> tuple[Misconception, ...]:
+    from grader.exercises import catalogue
+
+    outline = outlines().get(exercise.id) if catalogue().get(exercise.id) is exercise else None
+    if outline is None:
+        return found_out(exercise)
+    return tuple(m for m in _possible(exercise) if m.id in outline.mistakes)
+
+
+def found_out(exercise: Exercise) -> tuple[Misconception, ...]:
+    """Those whose values differ from the right ones, from those of the written misconceptions and from each other's."""
     from grader.battery import PUBLIC_SEED
     from grader.diagnosis import behaviour, right_behaviour, same_behaviour
     from grader.local import LocalSubject
 
-    taken = {m.id for m in exercise.written_misconceptions} | set(exercise.not_derived)
+    found, possible = [], _possible(exercise)
+    if not possible:
+        return ()
     seen = [right_behaviour(exercise, PUBLIC_SEED)]
     seen += [behaviour(exercise, LocalSubject(m.thing), PUBLIC_SEED) for m in exercise.written_misconceptions]
-    found = []
-    reference = exercise.reference
-    assert reference.vjp is not None
-    for transform in TRANSFORMS:
-        if transform.id in taken or not transform.applies(exercise):
-            continue
-        thing = transform.function(reference.forward, reference.vjp)
-        misconception = Misconception(transform.id, thing, None, transform.sentence)
-        if transform.values:
+    by_values = {transform.id for transform in TRANSFORMS if transform.values}
+    for misconception in possible:
+        if misconception.id in by_values:
             mine = behaviour(exercise, LocalSubject(misconception.thing), PUBLIC_SEED)
             if any(same_behaviour(mine, other) for other in seen):
                 continue
             seen.append(mine)
         found.append(misconception)
     return tuple(found)
+
+
+def _possible(exercise: Exercise) -> list[Misconception]:
+    """Every transform that makes sense for the exercise and is not written out for it."""
+    reference = exercise.reference
+    if exercise.kind != "function" or reference.vjp is None or exercise.outputs > 1 or exercise.contract.random:
+        return []
+    taken = {m.id for m in exercise.written_misconceptions} | set(exercise.not_derived)
+    return [
+        Misconception(t.id, t.function(reference.forward, reference.vjp), None, t.sentence)
+        for t in TRANSFORMS
+        if t.id not in taken and t.applies(exercise)
+    ]
