@@ -82,7 +82,8 @@ def _settings(exercise: Exercise) -> Iterator[_Setting]:
     """The main arguments over the domain of the exercise's own samples, then others it is tried with."""
     bench = Bench(exercise, _Nobody, PUBLIC_SEED, "where")
     samples = [bench.generic(str(k)) for k in range(4)] + [s.args for s in bench.variants()]
-    samples += [s.args for s in exercise.inputs.at_kinks]
+    # The large sample tells how far the values go that a check may meet.
+    samples += [s.args for s in (*exercise.inputs.at_kinks, *bench.large())]
     place = _place(samples[0])
     if place is None or not _pointwise(exercise, samples[0], place):
         return
