@@ -10,7 +10,8 @@ from dataclasses import dataclass, field, replace
 import torch
 
 from grader.contract import CHECKS
-from grader.contract.check import Bench, Check, Failed, Runs, failure_text
+from grader.contract.bench import Bench, Runs
+from grader.contract.check import Check, Failed, failure_text
 from grader.contract.foresight import Questions, foresee, questions_of
 from grader.errors import IllPosedTest
 from grader.exercise import Exercise, Misconception
@@ -76,9 +77,22 @@ def run_checks(exercise: Exercise, subject: Subject, seed: int, known: Runs | No
         if finding is not None and not finding.passed and _blocks(finding, exercise, failure):
             outcome.complete = False
             break
-    if outcome.complete and not outcome.failed and not exercise.contract.random and not questions:
+    if outcome.failed:
+        _ask_again(exercise, subject, seed, outcome)
+    elif outcome.complete and not exercise.contract.random and not questions:
         questions.update(noted)
     return outcome
+
+
+def _ask_again(exercise: Exercise, subject: Subject, seed: int, outcome: Outcome) -> None:
+    """Values earn points though something else is wrong: not if they were right for the first calls only."""
+    for place, finding in enumerate(outcome.findings):
+        if finding.check in ("forward", "vjp") and finding.passed:
+            check = next(c for c in checks_of(exercise) if c.id == finding.check)
+            again = _run_one(check, Bench(exercise, subject, seed, check.id), Outcome())
+            if again is not None and not again.passed:
+                told = f"Right at first, wrong when asked again after other calls. {again.message}"
+                outcome.findings[place] = replace(again, check=check.id, message=told)
 
 
 def fails(exercise: Exercise, subject: Subject, seed: int, id: str, known: Runs) -> bool:

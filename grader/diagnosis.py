@@ -15,7 +15,7 @@ from typing import Any
 from torch import Tensor
 
 from grader.battery import BLOCKING, checks_of, fails, run_checks
-from grader.contract.check import Bench, Runs
+from grader.contract.bench import Bench, Runs
 from grader.contract.plain import unlike
 from grader.exercise import Exercise, Misconception
 from grader.inputs import Sample

@@ -16,6 +16,7 @@ from grader.classroom.teach import advice, general, phrase
 from grader.outline import outlines
 
 __all__ = [
+    "KINDS",
     "ExerciseCount",
     "Group",
     "LessonCount",

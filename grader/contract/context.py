@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
-from grader.contract.check import Bench, Failed, check
+from grader.contract.bench import Bench
+from grader.contract.check import Failed, check
 from grader.contract.values import has_reference, is_differentiable
 from grader.subject import Args, Facts, Observation, Probe, edited
 

@@ -22,7 +22,7 @@ from grader.subject import ENDLESS, GONE, Observation, Probe, Subject
 if TYPE_CHECKING:
     from grader.exercise import Exercise
 
-__all__ = ["Foreseen", "Questions", "foresee", "questions_of", "same_question"]
+__all__ = ["Foreseen", "Questions", "foresee", "kept", "questions_of", "same_question"]
 
 Questions = dict[str, list[Probe]]
 """What was asked, by check, in order."""

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
-from grader.contract.check import Bench, Failed, check, difference, failed_call, must_reveal
+from grader.contract.bench import Bench
+from grader.contract.check import Failed, check, failed_call, must_reveal
+from grader.contract.difference import difference
 from grader.contract.proxy import SubjectFailed, proxied
 from grader.contract.values import has_reference, is_differentiable
 from grader.inputs import Sample

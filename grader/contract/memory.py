@@ -7,7 +7,7 @@ from functools import lru_cache, wraps
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 if TYPE_CHECKING:
-    from grader.contract.check import Bench
+    from grader.contract.bench import Bench
     from grader.exercise import Exercise
 
 __all__ = ["Memory", "memory_of", "once", "once_for_all"]

@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 from torch import Tensor
 
-from grader.contract.check import Bench, Failed, check, difference, failed_call
+from grader.contract.bench import Bench
+from grader.contract.check import Failed, check, failed_call
+from grader.contract.difference import difference
 from grader.subject import edited
 
 if TYPE_CHECKING:

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 from torch import Tensor
 
-from grader.contract.check import Bench, Failed, check
+from grader.contract.bench import Bench
+from grader.contract.check import Failed, check
 from grader.contract.values import is_differentiable
 from grader.subject import Args, Returned
 

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
-from grader.contract.check import Bench, Failed, check, difference
+from grader.contract.bench import Bench
+from grader.contract.check import Failed, check
+from grader.contract.difference import difference
 from grader.contract.values import has_reference
 from grader.subject import Args, Grads, Observation, Probe
 

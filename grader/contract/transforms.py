@@ -5,7 +5,9 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from grader.contract.check import Bench, Failed, check, difference
+from grader.contract.bench import Bench
+from grader.contract.check import Failed, check
+from grader.contract.difference import difference
 from grader.contract.values import has_reference, is_differentiable
 from grader.subject import Grads, Probe
 

@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from grader.contract.check import Bench, Failed, check, difference, must_reveal
+from grader.contract.bench import Bench
+from grader.contract.check import Failed, check, must_reveal
+from grader.contract.difference import difference
 from grader.contract.values import has_reference, is_differentiable
 from grader.subject import Grads, Layout, Probe
 

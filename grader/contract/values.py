@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, get_args
 
 import torch
 
-from grader.contract.check import Bench, Failed, Way, cast, check, must_reveal, short
+from grader.contract.bench import Bench, Way
+from grader.contract.check import Failed, check, must_reveal
+from grader.contract.difference import cast, short
 from grader.inputs import Sample
 from grader.subject import Args, Observation, Probe
 

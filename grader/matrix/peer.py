@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from grader.battery import PUBLIC_SEED
-from grader.contract.check import Bench
+from grader.contract.bench import Bench
 from grader.exercise import Exercise
 from grader.guard import TimeLimit, guarded, time_limit
 from grader.local import LocalSubject

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from grader.battery import PUBLIC_SEED
-from grader.contract.check import Bench
+from grader.contract.bench import Bench
 from grader.reproduction import names_of
 from grader.subject import Args, Observation, Probe, Subject
 from grader.where.model import Line, Mark, Plot, Where, rounded

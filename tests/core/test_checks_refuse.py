@@ -11,7 +11,8 @@ from torch import Tensor
 from torch.autograd import Function
 
 from grader.battery import judge, run_checks
-from grader.contract.check import Bench, Failed, check, must_reveal
+from grader.contract.bench import Bench
+from grader.contract.check import Failed, check, must_reveal
 from grader.errors import GraderError, IllPosedTest
 from grader.exercise import Exercise
 from grader.exercises import get

@@ -6,7 +6,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from grader.contract.check import Bench
+from grader.contract.bench import Bench
 from grader.exercises import get
 from grader.inputs import Draw, elementwise, push_away
 from grader.local import LocalSubject

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 import torch
+from torch import Tensor
 from torch.autograd import Function
 
 from grader.battery import Outcome, checks_of, judge, points_of
@@ -84,3 +85,35 @@ class LeaksItsInput(Function):
 def test_real_answers_earn_what_they_got_right() -> None:
     assert judge(CUBE, LocalSubject(RightForward), diagnose=False).points == share(CUBE, "forward")
     assert judge(CUBE, LocalSubject(LeaksItsInput), diagnose=False).points == share(CUBE, "forward", "gradient")
+
+
+class RightForTwentyCalls(Function):
+    """Its backward is right as long as a short battery would last."""
+
+    calls = 0
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        ctx.save_for_backward(x)
+        return x.clamp(min=0)
+
+    @staticmethod
+    def backward(ctx: Any, g: Tensor) -> Tensor:
+        (x,) = ctx.saved_tensors
+        RightForTwentyCalls.calls += 1
+        return g * (x > 0) if RightForTwentyCalls.calls <= LIMIT else g
+
+
+LIMIT = 20
+
+
+@pytest.mark.parametrize("limit", [5, 20, 24, 30])
+def test_values_that_are_right_for_the_first_calls_only_earn_nothing(
+    limit: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(f"{__name__}.LIMIT", limit)
+    monkeypatch.setattr(RightForTwentyCalls, "calls", 0)
+    report = judge(get("relu"), LocalSubject(RightForTwentyCalls), 7)
+    assert not report.passed
+    assert report.points == share(get("relu"), "forward")
+    assert "vjp" in {finding.check for finding in report.failed} or limit == 5

@@ -11,7 +11,8 @@ from torch import Tensor
 from torch.autograd import Function
 
 from grader.battery import run_checks
-from grader.contract.check import Bench, Failed
+from grader.contract.bench import Bench
+from grader.contract.check import Failed
 from grader.contract.foresight import foresee, questions_of
 from grader.exercises import get
 from grader.local import LocalSubject

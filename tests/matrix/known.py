@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from functools import cache
 
 from grader.battery import checks_of
-from grader.contract.check import Bench, Check, Failed
+from grader.contract.bench import Bench
+from grader.contract.check import Check, Failed
 from grader.guard import TimeLimit, one_thread, time_limit
 from grader.local import LocalSubject
 from grader.matrix import Known, Row, all_exercises, implementations, judged

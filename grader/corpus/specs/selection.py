@@ -8,7 +8,8 @@ from collections.abc import Iterable
 import torch
 from torch import Tensor
 
-from grader.contract.check import Bench, Failed, check
+from grader.contract.bench import Bench
+from grader.contract.check import Failed, check
 from grader.corpus.op import operation, vector
 from grader.inputs import Draw, Inputs, Sample
 from grader.subject import Probe

@@ -5,7 +5,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from grader.contract.check import Bench, Failed, check
+from grader.contract.bench import Bench
+from grader.contract.check import Failed, check
 from grader.corpus.op import operation
 from grader.exercise import Args, Contract
 from grader.inputs import Draw, Inputs, Sample, elementwise

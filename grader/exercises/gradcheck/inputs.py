@@ -8,7 +8,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from grader.contract.check import Bench, Check, Failed, Stage, check
+from grader.contract.bench import Bench
+from grader.contract.check import Check, Failed, Stage, check
 from grader.exercise import Exercise, Reference
 from grader.inputs import Draw, Inputs, Sample
 

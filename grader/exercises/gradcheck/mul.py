@@ -8,7 +8,8 @@ import torch
 from torch import Tensor
 from torch.autograd import Function
 
-from grader.contract.check import Bench, Failed, check
+from grader.contract.bench import Bench
+from grader.contract.check import Failed, check
 from grader.exercise import Contract, Exercise, Reference
 from grader.inputs import Draw, Inputs, Sample
 from grader.subject import Probe

@@ -9,7 +9,8 @@ from torch import Tensor
 from torch.autograd import Function
 from torch.autograd.function import once_differentiable
 
-from grader.contract.check import Bench, Failed, check
+from grader.contract.bench import Bench
+from grader.contract.check import Failed, check
 from grader.exercise import Contract, Exercise, Reference
 from grader.inputs import Draw, Inputs, Sample
 from grader.subject import Probe

@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterable
 import torch
 from torch import Tensor
 
-from grader.contract.check import Bench, Failed, check
+from grader.contract.bench import Bench
+from grader.contract.check import Failed, check
 from grader.exercise import Exercise, Reference
 from grader.exercises.gradcheck.specimens import UPSTREAM_FLAWS, Specimen, Vjp, function_of
 from grader.inputs import Draw, Inputs, Sample

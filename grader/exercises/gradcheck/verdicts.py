@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import torch
 
-from grader.contract.check import Bench, Failed, check
+from grader.contract.bench import Bench
+from grader.contract.check import Failed, check
 from grader.exercises.gradcheck.specimens import (
     Specimen,
     flawed_everywhere,

@@ -11,7 +11,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from grader.contract.check import Bench, Failed, check
+from grader.contract.bench import Bench
+from grader.contract.check import Failed, check
 from grader.exercise import Exercise, Reference
 from grader.exercises.straight_through.common import LESSON
 from grader.inputs import Draw, Inputs, Sample

@@ -9,7 +9,8 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 
-from grader.contract.check import Bench, Failed, check
+from grader.contract.bench import Bench
+from grader.contract.check import Failed, check
 from grader.exercise import Exercise, Misconception, Reference
 from grader.exercises.straight_through.common import LESSON
 from grader.inputs import Draw, Inputs, Sample
