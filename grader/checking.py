@@ -59,13 +59,14 @@ def verdict(exercise: Exercise, thing: Any, seed: int, *, diagnose: bool = True)
 
 
 def with_where(exercise: Exercise, thing: Any, report: Report) -> Report:
-    """The report on `thing`, which lives in this process, and what a picture of its mistake is drawn from."""
+    """The report on `thing`, and what a picture of its mistake is drawn from."""
     if report.passed or not report.started:
         return report
     from grader.where.find import find_where
 
     try:
-        return replace(report, where=find_where(exercise, LocalSubject(thing), report))
+        subject = thing.subject() if isinstance(thing, Elsewhere) else LocalSubject(thing)
+        return replace(report, where=find_where(exercise, subject, report))
     except Exception:  # a class can be built so that the mere sight of it raises
         return report
 

@@ -12,22 +12,22 @@ from typing import Any
 
 from grader import exercises
 from grader.checking import verdict
-from grader.grading.outputs import MIME
+from grader.grading.outputs import displayed
 from grader.report import Report
 
 __all__ = ["class_seed", "collected", "grade"]
 
-_COLLECTED: ContextVar[list[Report] | None] = ContextVar("_COLLECTED", default=None)
+_COLLECTED: ContextVar[list[tuple[Report, Any]] | None] = ContextVar("_COLLECTED", default=None)
 _SECRET: ContextVar[str | None] = ContextVar("_SECRET", default=None)
 
 
 @contextlib.contextmanager
-def collected(secret: str | None = None) -> Iterator[list[Report]]:
-    """The reports of every `grade` in the block, so that nobody has to read them from what it prints.
+def collected(secret: str | None = None) -> Iterator[list[tuple[Report, Any]]]:
+    """The report of every `grade` in the block and the thing it judged, so that nobody reads them from what it prints.
 
     secret: the class's, in place of the environment's.
     """
-    reports: list[Report] = []
+    reports: list[tuple[Report, Any]] = []
     tokens = _COLLECTED.set(reports), _SECRET.set(secret)
     try:
         yield reports
@@ -57,7 +57,7 @@ def grade(exercise: str, thing: Any) -> float:
     if reports is None:
         _publish(report)
     else:
-        reports.append(report)
+        reports.append((report, thing))
     return float(report.points)
 
 
@@ -68,6 +68,4 @@ def _publish(report: Report) -> None:
     except ImportError:
         return
     if get_ipython() is not None:
-        display(  # type: ignore[no-untyped-call]
-            {MIME: report.to_dict(), "text/plain": f"verdict on {report.exercise}"}, raw=True
-        )
+        display(displayed(report), raw=True)  # type: ignore[no-untyped-call]

@@ -40,7 +40,7 @@ class Report:
     unjudged      checks whose own inputs could not have revealed a fault (a defect of the grader; no points lost)
     started       False while the exercise still raises NotImplementedError
     remarks       things seen on the side: prints, warnings
-    where         what the picture is drawn from; None where there is none, and in every grading run
+    where         what the picture is drawn from; None where there is none
     """
 
     exercise: str

@@ -1,15 +1,19 @@
-"""The picture of a mistake: what a verdict brings to be drawn in the student's page, if it does.
+"""The picture of a mistake: drawn from what a verdict's record says of where the answer goes wrong.
 
-A verdict's JSON may hold `"picture": {"svg": "<svg ...>", "alt": "what it shows, in words"}`. What goes into a page is
-checked here, whoever made it: shapes and text only, no script and nothing from outside.
+A record is read as what anybody could have written. What goes into a page is checked here, whoever made it: shapes and
+text only, no script and nothing from outside.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 from xml.etree import ElementTree
+
+from grader.where import Where
+from grader.where.svg import drawings
 
 __all__ = ["Picture", "picture"]
 
@@ -23,24 +27,32 @@ SHAPES = {
 
 @dataclass(frozen=True)
 class Picture:
-    """An <svg> element that can stand in a page, and what it shows in words."""
+    """<svg> elements that can stand in a page side by side, and what they show in words."""
 
-    svg: str
+    panels: tuple[str, ...]
     alt: str
 
 
 def picture(verdict: Mapping[str, Any]) -> Picture | None:
-    """The picture that a verdict's JSON brings; None where it has none, or one that may not stand in a page."""
-    told = verdict.get("picture")
-    if not isinstance(told, Mapping):
+    """The picture of a verdict's record; None where it has none, or one that may not stand in a page."""
+    if "where" not in verdict:
         return None
-    svg, alt = told.get("svg"), told.get("alt")
-    if not (isinstance(svg, str) and isinstance(alt, str) and alt and len(svg) < LONGEST and _harmless(svg)):
+    try:
+        return _drawn(Where.from_dict(verdict["where"]))
+    except (ValueError, ArithmeticError, IndexError):  # no record of ours
         return None
-    return Picture(svg, alt)
 
 
-def _harmless(svg: str) -> bool:
+@lru_cache(maxsize=256)
+def _drawn(where: Where) -> Picture | None:
+    panels = drawings(where)
+    if not where.words or sum(map(len, panels)) > LONGEST or not all(map(harmless, panels)):
+        return None
+    return Picture(panels, where.words)
+
+
+def harmless(svg: str) -> bool:
+    """Whether a text is an <svg> element that does nothing but draw."""
     if "<!" in svg or "<?" in svg:  # no entities, which could make a small text a large one
         return False
     try:

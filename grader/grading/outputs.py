@@ -7,7 +7,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from grader.report import Report
 
 __all__ = [
     "DIED",
@@ -16,6 +19,7 @@ __all__ = [
     "NOT_RUN",
     "NO_RESULT",
     "STOPPED",
+    "displayed",
     "problem",
     "score",
     "verdict",
@@ -24,13 +28,20 @@ __all__ = [
 Output = Mapping[str, Any]
 
 MIME = "application/vnd.custom-autograd.verdict+json"
-"""Under this a test cell's outputs hold Box B's JSON."""
+"""Under this a test cell's outputs hold the record of a verdict."""
 
 NO_RESULT = "NoResult"
 NOT_RUN = "NotRun"
 STOPPED = "TimeLimit"
 DIED = "ProcessEnded"
 GRADER_FAILED = "the grader itself failed"
+
+
+def displayed(report: Report) -> dict[str, Any]:
+    """What a test cell displays of a report, by MIME type: Box B's JSON, and under "where" what a picture is drawn from
+    (`Where.to_dict()`), where there is one."""
+    where = {} if report.where is None else {"where": report.where.to_dict()}
+    return {MIME: {**report.to_dict(), **where}, "text/plain": f"verdict on {report.exercise}"}
 
 
 def score(outputs: Iterable[Output]) -> float | None:
@@ -45,7 +56,7 @@ def score(outputs: Iterable[Output]) -> float | None:
 
 
 def verdict(outputs: Iterable[Output]) -> dict[str, Any] | None:
-    """The verdict recorded in a test cell's outputs: Box B's JSON."""
+    """The verdict recorded in a test cell's outputs, as `displayed` made it."""
     for out in outputs:
         found = out.get("data", {}).get(MIME)
         if isinstance(found, str):

@@ -11,7 +11,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from grader.grading.outputs import DIED, GRADER_FAILED, MIME, NO_RESULT, NOT_RUN, STOPPED
+from grader.grading.outputs import DIED, GRADER_FAILED, NO_RESULT, NOT_RUN, STOPPED, displayed
 from grader.grading.session import LATE, Cell, Tested
 from grader.subject import ENDLESS, GONE, Failure
 
@@ -35,7 +35,7 @@ def of_test(tested: Tested, points: float, most: int) -> list[dict[str, Any]]:
     """
     outputs = _stream(tested.output, most)
     outputs += [_shown(data) for data in tested.shown]
-    outputs += [_shown({MIME: r.to_dict(), "text/plain": f"verdict on {r.exercise}"}) for r in tested.reports]
+    outputs += [_shown(displayed(report)) for report in tested.reports]
     if tested.broken:
         outputs.append(_no_result(f"{GRADER_FAILED} ({tested.error})"))
     elif tested.error:

@@ -9,13 +9,16 @@
     where = Where.from_dict(json.loads(kept))         # ValueError where it is not what to_dict gives
     where.words                                       # what the picture shows, in words: its alt text
     picture(where, form="png").data                   # the bytes; or form="svg". Also .width and .height, in CSS pixels
+    from grader.where.svg import drawings             # draws without matplotlib, in a millisecond
+    drawings(where)                                   # an <svg> element for each panel
 
 The inputs are fixed and public, whatever seed the verdict came from: a picture tells nothing of a class's secret. It
 holds numbers only (of the learner's own code, of finite differences, of a declared surrogate), never code.
 
     model.py     Where and what it is made of      find.py     which kind of picture applies
     curves.py    functions of one element          matrices.py Jacobians, and values of plain functions
-    words.py     the sentences                     draw.py     the picture
+    words.py     the sentences                     draw.py     the picture in a notebook
+    svg.py       the picture in a feedback page
 """
 
 from __future__ import annotations

@@ -164,6 +164,8 @@ def values(exercise: Exercise, subject: Subject) -> Where | None:
         if not any(isinstance(a, Tensor) and a.is_floating_point() for a in args):
             return None
         right = _tuple(exercise.reference.forward(*args))
+        if not any(_comparable(one, one) for one in right):
+            return None
         seen = subject.call(args)
         if seen.failure is not None or len(seen.outputs) != len(right):
             return None
