@@ -17,7 +17,7 @@ from grader.where.svg import drawings
 
 __all__ = ["Picture", "picture"]
 
-LONGEST = 60_000  # characters
+LONGEST = 150_000  # characters
 SVG = "{http://www.w3.org/2000/svg}"
 SHAPES = {
     *("svg", "g", "defs", "path", "rect", "circle", "ellipse", "line", "polyline", "polygon", "text", "tspan"),

@@ -97,7 +97,7 @@ def _settings(exercise: Exercise) -> Iterator[_Setting]:
     for group in groups[:MOST_SETTINGS]:
         values = torch.cat([a[place].double().flatten() for a in group])
         low, high = float(values.min()), float(values.max())
-        margin = 0.08 * (high - low)
+        margin = 0.15 * (high - low)
         if margin > 0:
             yield _Setting(group[0], place, low - margin, high + margin)
 

@@ -28,20 +28,21 @@ Span = tuple[float, float]
 def drawings(where: Where) -> tuple[str, ...]:
     """An <svg> element for each panel, without alt text: that is `where.words`. The same Where gives the same text."""
     most = _largest(v for p in where.panels[:2] if isinstance(p, Grid) for row in p.values for v in row)
-    return tuple(_grid(p, most) if isinstance(p, Grid) else _plot(p) for p in where.panels)
+    rows = max((len(_legend(p)) for p in where.panels if isinstance(p, Plot)), default=0)
+    return tuple(_grid(p, most) if isinstance(p, Grid) else _plot(p, rows) for p in where.panels)
 
 
 # ---- curves ----------------------------------------------------------------------------------------------------------
 
 
-def _plot(plot: Plot) -> str:
-    legend = list(_legend(plot))
-    top = 26 + ROW * len(legend)
+def _plot(plot: Plot, rows: int) -> str:
+    """rows: of the legend, as many in all panels, so that their fields are side by side."""
+    top = 32 + ROW * rows
     bottom = top + HEIGHT
     xs, ys = (plot.x[0], plot.x[-1]), _range(plot)
     x, y = _scale(xs, (LEFT, WIDTH - EDGE)), _scale(ys, (bottom, top))
-    parts = [_text(LEFT, 14, plot.title, bold=True)]
-    parts += [_key(26 + ROW * k, key, label) for k, (key, label) in enumerate(legend)]
+    parts = [_text(0, 14, plot.title, bold=True)]
+    parts += [_key(24 + ROW * k, key, label) for k, (key, label) in enumerate(_legend(plot))]
     for low, high in plot.shaded:
         left, right = (x(min(max(v, xs[0]), xs[1])) for v in (low, high))
         parts.append(_rect(left, top, right - left, HEIGHT, YOURS, 0.14))
@@ -90,21 +91,19 @@ def _range(plot: Plot) -> Span:
     return low - air, high + air
 
 
-def _legend(plot: Plot) -> Iterator[tuple[str, str]]:
-    yield from ((_LINES[line.role], line.label) for line in plot.lines)
-    if plot.shaded:
-        yield "", "where they differ"
-    if plot.marks:
-        yield "mark", "a single point that differs"
+def _legend(plot: Plot) -> list[tuple[str, str]]:
+    rows = [(_LINES[line.role], line.label) for line in plot.lines]
+    rows += [("", "where they differ")] if plot.shaded else []
+    return rows + ([("mark", "a single point that differs")] if plot.marks else [])
 
 
 def _key(y: float, key: str, label: str) -> str:
     """A row of the legend: a sample and its words."""
     if key == "mark":
-        sample = _cross(LEFT + 11, y + 5)
+        sample = _cross(11, y + 5)
     else:
-        sample = _rule(LEFT, y + 5, LEFT + 22, y + 5, 1, key) if key else _rect(LEFT, y - 1, 22, 12, YOURS, 0.22)
-    return sample + _text(LEFT + 29, y + 9, label)
+        sample = _rule(0, y + 5, 22, y + 5, 1, key) if key else _rect(0, y - 1, 22, 12, YOURS, 0.22)
+    return sample + _text(28, y + 9, label)
 
 
 def _pieces(x: Sequence[float], y: Sequence[float | None]) -> Iterator[str]:
@@ -138,7 +137,8 @@ def _mark(mark: Mark, x: _scale, y: _scale, field: Span) -> Iterator[str]:
 
 
 def _cross(x: float, y: float) -> str:
-    return f'<path d="M{x - 4.5:.1f} {y - 4.5:.1f}l9 9m0 -9l-9 9" stroke="{YOURS}" stroke-width="3" stroke-linecap="round"/>'
+    style = f'stroke="{YOURS}" stroke-width="3" stroke-linecap="round"'
+    return f'<path d="M{x - 4.5:.1f} {y - 4.5:.1f}l9 9m0 -9l-9 9" {style}/>'
 
 
 def _ticks(span: Span, count: int) -> list[float]:
@@ -156,15 +156,19 @@ def _ticks(span: Span, count: int) -> list[float]:
 def _grid(grid: Grid, most: float) -> str:
     written = len(grid.columns) <= _WRITTEN
     wide, tall = (44.0, 26.0) if written else (21.0, 21.0)
-    left = 10 + 6.6 * max(map(len, grid.rows), default=0)
+    left = round(10 + 6.6 * max(map(len, grid.rows), default=0))
     top, names = 24.0, 10 + 6.6 * max(map(len, grid.columns), default=0)
     level = names <= wide + 6  # names that fit stand upright
-    parts = [_text(0, 14, grid.title, bold=True)]
+    small = _largest(v for row in grid.values for v in row) < 0.05
+    size = len(grid.columns) * wide, len(grid.rows) * tall
+    parts = [_text(0, 14, grid.title, bold=True), _rect(left, top, *size, "currentColor", 0.05)]
     for i, (row, values) in enumerate(zip(grid.rows, grid.values, strict=True)):
         y = top + i * tall
         parts.append(_text(left - 6, y + tall / 2 + 4, row, anchor="end"))
         for j, value in enumerate(values):
-            parts += _square(left + j * wide, y, (wide, tall), value, most, written=written)
+            parts += _square(left + j * wide, y, (wide, tall), value, most)
+            if written:
+                parts.append(_text(left + (j + 0.5) * wide, y + tall / 2 + 4, _entry(value, small), anchor="middle"))
     bottom = top + len(grid.rows) * tall
     for j, name in enumerate(grid.columns):
         middle = left + (j + 0.5) * wide
@@ -173,29 +177,29 @@ def _grid(grid: Grid, most: float) -> str:
             if level
             else _text(middle + 4, bottom + 7, name, anchor="end", turned=True)
         )
-    return _svg(left + len(grid.columns) * wide + 2, bottom + (20 if level else names), parts)
+    return _svg(left + len(grid.columns) * wide + 2, bottom + (20 if level else names), parts, kind="grid")
 
 
-def _square(x: float, y: float, size: Span, value: Number, most: float, *, written: bool) -> Iterator[str]:
+def _square(x: float, y: float, size: Span, value: Number, most: float) -> Iterator[str]:
     """Blue is positive, orange negative; the more colour, the larger. What is no number has a frame."""
-    share = 0.0 if value is None else min(abs(value) / most, 1.0)
-    color = "currentColor" if not value else RIGHT if value > 0 else YOURS
-    yield _rect(x + 1, y + 1, size[0] - 2, size[1] - 2, color, 0.12 + 0.55 * share if value else 0.06)
     if value is None:
-        yield (
-            f'<rect x="{x + 2:.1f}" y="{y + 2:.1f}" width="{size[0] - 4:.1f}" height="{size[1] - 4:.1f}" '
-            f'fill="none" stroke="{YOURS}" stroke-width="2"/>'
-        )
-    if written:
-        said = "NaN" if value is None else _entry(value)
-        yield _text(x + size[0] / 2, y + size[1] / 2 + 4, said, anchor="middle")
+        frame = f'x="{x + 2:g}" y="{y + 2:g}" width="{size[0] - 4:g}" height="{size[1] - 4:g}"'
+        yield f'<rect {frame} fill="none" stroke="{YOURS}" stroke-width="2"/>'
+    elif value:
+        share = min(abs(value) / most, 1.0)
+        yield _rect(x + 1, y + 1, size[0] - 2, size[1] - 2, RIGHT if value > 0 else YOURS, 0.12 + 0.55 * share)
 
 
-def _entry(value: float) -> str:
-    """A number in the five letters that a square has room for."""
-    if value == 0 or 0.01 <= abs(value) < 1000:
-        return f"{value:.3g}" if abs(value) >= 1 else f"{value:.2f}".rstrip("0").rstrip(".")
-    return f"{value:.0e}".replace("e-0", "e-").replace("e+0", "e")
+def _entry(value: Number, small: bool) -> str:
+    """A number in the few letters that a square has room for. small: so are all of them, so none is taken for 0."""
+    if value is None:
+        return "NaN"
+    size = abs(value)
+    if size >= 1000 or (small and size > 0):
+        return f"{value:.0e}".replace("e-0", "e-").replace("e+0", "e")
+    if 0 < size < 0.005:
+        return "≈0"
+    return f"{value + 0.0:.3g}" if size >= 1 else f"{value + 0.0:.2f}".rstrip("0").rstrip(".")
 
 
 def _largest(values: Iterable[Number]) -> float:
@@ -205,11 +209,11 @@ def _largest(values: Iterable[Number]) -> float:
 # ---- elements --------------------------------------------------------------------------------------------------------
 
 
-def _svg(width: float, height: float, parts: Iterable[str]) -> str:
+def _svg(width: float, height: float, parts: Iterable[str], *, kind: str = "plot") -> str:
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} {height:.0f}" width="{width:.0f}" '
-        f'height="{height:.0f}" font-family="system-ui, sans-serif" font-size="11.5" fill="currentColor" '
-        f'aria-hidden="true">{"".join(parts)}</svg>'
+        f'<svg xmlns="http://www.w3.org/2000/svg" class="{kind}" viewBox="0 0 {width:.0f} {height:.0f}" '
+        f'width="{width:.0f}" height="{height:.0f}" font-family="system-ui, sans-serif" font-size="11.5" '
+        f'fill="currentColor" aria-hidden="true">{"".join(parts)}</svg>'
     )
 
 
@@ -227,15 +231,17 @@ def _is_number(text: str) -> bool:
 
 
 def _rect(x: float, y: float, width: float, height: float, color: str, opacity: float) -> str:
-    return (
-        f'<rect x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{height:.1f}" fill="{color}" '
-        f'fill-opacity="{opacity:.2f}"/>'
-    )
+    place = f'x="{_short(x)}" y="{_short(y)}" width="{_short(width)}" height="{_short(height)}"'
+    return f'<rect {place} fill="{color}" fill-opacity="{opacity:.2f}"/>'
 
 
 def _rule(x: float, y: float, to_x: float, to_y: float, opacity: float, style: str = 'stroke="currentColor"') -> str:
     shown = "" if "stroke-opacity" in style else f' stroke-opacity="{opacity:g}"'
     return f'<line x1="{x:.1f}" y1="{y:.1f}" x2="{to_x:.1f}" y2="{to_y:.1f}" {style}{shown}/>'
+
+
+def _short(place: float) -> str:
+    return f"{place:.1f}".removesuffix(".0")
 
 
 def _number(value: float) -> str:

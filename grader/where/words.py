@@ -20,7 +20,7 @@ def number(value: float) -> str:
 def instead(yours: float, right: float) -> str:
     """ "1 instead of 2", with as many digits as it takes to tell them apart."""
     digits = next((d for d in (3, 6, 9) if f"{yours:.{d}g}" != f"{right:.{d}g}"), 12)
-    return f"{yours + 0.0:.{digits}g} instead of {right + 0.0:.{digits}g}"
+    return f"{yours + 0.0:.{digits}g} instead of {right + 0.0:.{digits}g}".replace("nan", "NaN")
 
 
 def listed(parts: Sequence[str]) -> str:

@@ -11,22 +11,26 @@ from typing import Any
 
 import nbformat
 import pytest
+from markupsafe import escape
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 from nbgrader.api import Gradebook
 
+from grader.checking import verdict, with_where
 from grader.classroom.answers import right_answer, wrong_answer
 from grader.classroom.create import course_lessons, new_class
 from grader.classroom.feedback_parts import extras, parts
 from grader.classroom.folder import ClassFolder
 from grader.classroom.gradebook import Writer
 from grader.classroom.master import grade_id, load_master
-from grader.classroom.picture import picture
+from grader.classroom.picture import harmless, picture
 from grader.classroom.run import grade_class
 from grader.classroom.settings import load_config
+from grader.classroom.templates import template
 from grader.exercises import catalogue, get
-from grader.grading.outputs import MIME
+from grader.grading.outputs import displayed
 from grader.hidden import class_seed
+from grader.report import Report
 
 from .test_nbgrader_commands import nbgrader
 
@@ -274,28 +278,32 @@ def test_cells_that_a_person_grades_and_tests_without_a_verdict() -> None:
 DRAWN = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9"><path class="a" d="M0 0h9" fill="url(#g)"/>{}</svg>'
 
 
-def told(svg: Any, alt: Any = "where it differs") -> dict[str, Any]:
-    return {"exercise": "relu", "picture": {"svg": svg, "alt": alt}}
+def page_of(found: Report) -> str:
+    """What the page has on a verdict."""
+    test = new_code_cell(
+        "", outputs=[new_output("display_data", displayed(found))], metadata=about(grade_id="t", grade=True, points=4)
+    )
+    answer = new_code_cell("x = 1", metadata=about(grade_id="relu", solution=True))
+    return template("feedback.html.j2").render(
+        lesson="l", title="t", student="s", arrived="", total=0, earned=0, late=0, out_of=4, extras=[],
+        parts=parts(new_notebook(cells=[answer, test])),
+    )  # fmt: skip
 
 
-def test_a_picture_stands_in_the_page(klass: ClassFolder, student: Students) -> None:
-    found = picture(told(DRAWN.format("<text>3 &lt; 4</text>")))
-    assert found is not None
-    assert (found.svg, found.alt) == (DRAWN.format("<text>3 &lt; 4</text>"), "where it differs")
-    student("ada").hand_in()
-    grade_class(klass.root)
-    path = klass.autograded("ada", LESSON)
-    notebook = nbformat.read(path, as_version=4)
-    for cell in notebook.cells:
-        for out in cell.get("outputs", ()):
-            if MIME in out.get("data", {}):
-                out.data[MIME]["picture"] = told(found.svg)["picture"]
-    nbformat.write(notebook, path)
-    with Writer(klass, load_config(klass)) as writer:
-        writer.feedback("ada", LESSON)
-    text = klass.feedback("ada", LESSON).read_text()
-    assert text.count(found.svg) == 2
-    assert '<figure role="img" aria-label="where it differs">' in text
+def judged(id: str) -> Report:
+    exercise = get("relu")
+    thing = next(k.thing for k in (*exercise.misconceptions, *exercise.variants) if k.id == id)
+    return with_where(exercise, thing, verdict(exercise, thing, 5, diagnose=False))
+
+
+def test_the_picture_of_a_mistake_stands_in_the_page_with_its_words() -> None:
+    found = judged("times_input")
+    assert found.where is not None
+    text = page_of(found)
+    assert text.count("<svg ") == 2
+    assert f'role="img" aria-label="{escape(found.where.words)}"' in text
+    assert f"<figcaption>{escape(found.where.words)}</figcaption>" in text
+    assert "<svg" not in page_of(judged("save_input")), "a right answer has none"
 
 
 @pytest.mark.parametrize(
@@ -313,13 +321,28 @@ def test_a_picture_stands_in_the_page(klass: ClassFolder, student: Students) -> 
         "<svg><path></svg>",
         "<b>no picture</b>",
         "",
-        3,
     ],
 )
-def test_no_picture_that_does_more_than_draw(svg: Any) -> None:
-    assert picture(told(svg)) is None
+def test_no_picture_that_does_more_than_draw(svg: str) -> None:
+    assert harmless(DRAWN.format("<text>3 &lt; 4</text>"))
+    assert not harmless(svg)
 
 
-def test_no_picture_without_words() -> None:
-    assert picture(told(DRAWN.format(""), "")) is None
+def forged(words: Any, *titles: str) -> dict[str, Any]:
+    grids = [{"kind": "grid", "title": t, "rows": [t], "columns": [t], "values": [[1.0]]} for t in titles]
+    return {"exercise": "relu", "where": {"words": words, "panels": grids}}
+
+
+def test_a_forged_record_can_only_be_text() -> None:
+    found = picture(forged("words", EVIL))
+    assert found is not None
+    assert "<script" not in found.panels[0]
+    assert picture(forged("", "a")) is None
+    assert picture(forged(3, "a")) is None
+    assert picture(forged("words", *["a" * 900] * 90)) is None, "too large"
+    plot = {"kind": "plot", "title": "", "across": "x", "x": [], "lines": [], "shaded": [], "marks": []}
+    assert picture({"where": {"words": "none", "panels": [plot]}}) is None
+    huge = plot | {"x": [-1e308, 1e308]}
+    assert picture({"where": {"words": "none", "panels": [huge]}}) is None
+    assert picture({"where": "text"}) is None
     assert picture({"exercise": "relu"}) is None

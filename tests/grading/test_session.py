@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import time
 from collections.abc import Callable
@@ -9,8 +10,10 @@ from collections.abc import Callable
 import pytest
 
 from grader.exercises import get
+from grader.grading.outputs import displayed
 from grader.grading.session import LATE, Submission
 from grader.subject import ENDLESS, GONE
+from grader.where import Plot
 from tests.grading.known import test_cell
 
 Start = Callable[..., Submission]
@@ -288,3 +291,91 @@ def test_two_submissions_share_nothing(submission: Start) -> None:
 def test_random_numbers_repeat(submission: Start) -> None:
     draw = "import random\nprint(torch.randn(2).tolist(), np.random.rand(), random.random())"
     assert submission().run(draw).output == submission().run(draw).output
+
+
+# ---- the picture -----------------------------------------------------------------------------------------------------
+
+IN_THE_PICTURE = """
+import os, signal
+
+class MyReLU(Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        if x.numel() == 161:
+            {act}
+        return x.clamp(min=0)
+
+    @staticmethod
+    def backward(ctx, g):
+        return g
+"""
+ACTS = {
+    "exit": "os._exit(0)",
+    "raise": "raise ValueError",
+    "loop": "exec('while True: pass')",
+    "deaf": "signal.pthread_sigmask(signal.SIG_BLOCK, range(1, 60)); exec('while True: pass')",
+}
+
+
+def test_a_wrong_answer_is_kept_with_what_its_picture_is_drawn_from(submission: Start) -> None:
+    one = submission(IN_THE_PICTURE.format(act="pass"), LEAKY, secret="a secret")
+    (report,) = one.test(test_cell(get("relu"))).reports
+    assert report.where is not None
+    forward, gradient = report.where.panels
+    assert isinstance(forward, Plot)
+    assert isinstance(gradient, Plot)
+    assert forward.shaded == ()
+    for x, mine, right in zip(gradient.x, *(line.y for line in reversed(gradient.lines)), strict=True):
+        assert (mine, right) == (1.0, pytest.approx(float(x > 0), abs=1e-4))
+        assert any(low <= x <= high for low, high in gradient.shaded) == (x < 0)
+    assert len(json.dumps(displayed(report))) < 20_000
+    assert one.test(test_cell(get("leaky_relu"))).reports[0].where is None, "it is right"
+
+
+def test_the_picture_is_the_same_for_every_secret(submission: Start) -> None:
+    pictures, messages = set(), set()
+    for secret in ("one", "two"):
+        one = submission(IN_THE_PICTURE.format(act="pass"), secret=secret)
+        (report,) = one.test(test_cell(get("relu"))).reports
+        pictures.add(report.where)
+        messages.add(report.failed[0].message)
+    assert len(messages) == 2, "the verdict's numbers are each class's own"
+    assert len(pictures) == 1
+
+
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("grader.where.find.SECONDS", 0.2)
+    monkeypatch.setattr("grader.grading.remote._clock", lambda seconds: 3 * seconds + 1.0)
+    monkeypatch.setattr("grader.grading.session._SLOW", 0.15)
+
+
+@pytest.mark.usefixtures("impatient")
+@pytest.mark.parametrize("act", ACTS)
+def test_what_happens_in_the_picture_costs_nothing(submission: Start, act: str) -> None:
+    plain = submission(IN_THE_PICTURE.format(act="pass")).test(test_cell(get("relu")))
+    one = submission(IN_THE_PICTURE.format(act=ACTS[act]), LEAKY, restarts=0, seconds=60.0)
+    left = one.deadline - time.monotonic()
+    began = time.monotonic()
+    odd = one.test(test_cell(get("relu")))
+    judging = time.monotonic() - began
+    assert (odd.reports[0].where is None) == (act in ("exit", "deaf"))
+    assert odd.points == plain.points
+    assert odd.reports[0].to_dict() == plain.reports[0].to_dict()
+    assert one.deadline - time.monotonic() > left - judging
+    if act != "raise":
+        assert one.deadline - time.monotonic() > left - judging + 0.1
+    assert one.restarts == 0 + (act != "raise")
+    assert one.test(test_cell(get("leaky_relu"))).points == 4
+    assert one.restarts == 0
+
+
+def test_after_a_death_no_more_pictures_are_looked_for(submission: Start) -> None:
+    again = IN_THE_PICTURE.format(act="os._exit(0)")
+    one = submission(again, again.replace("MyReLU", "MyLeakyReLU"), restarts=0)
+    assert one.test(test_cell(get("relu"))).points is not None
+    found = one.test(test_cell(get("relu")).replace("MyReLU", "MyLeakyReLU"))
+    assert found.reports[0].where is None
+    assert one.restarts == 0, "the process of the second was not lost"
+    assert one.test(test_cell(get("relu")).replace("MyReLU", "MyLeakyReLU")).points == found.points

@@ -15,10 +15,10 @@ from grader.checking import verdict
 from grader.exercise import Exercise
 from grader.exercises import catalogue, get
 from grader.local import LocalSubject
-from grader.report import Report
+from grader.report import Finding, Report
 from grader.subject import Observation, Probe
 from grader.where import Grid, Plot, Where
-from grader.where.find import find_where
+from grader.where.find import MOST_PROBES, find_where
 
 
 def known(exercise: str, id: str) -> Any:
@@ -32,6 +32,12 @@ def where(exercise: str, id: str) -> Where | None:
 
 def of(exercise: Exercise, thing: Any) -> Where | None:
     return find_where(exercise, LocalSubject(thing), verdict(exercise, thing, PUBLIC_SEED, diagnose=False))
+
+
+def said_wrong(exercise: Exercise) -> Report:
+    """A report of values that differ, whatever the answer is."""
+    finding = Finding("value" if exercise.kind == "plain" else "vjp", False)
+    return Report(exercise.id, "", False, 0.0, 1, (finding,))
 
 
 def plots(found: Where | None) -> tuple[Plot, Plot]:
@@ -87,10 +93,9 @@ def test_relu_is_shaded_just_where_the_gradients_differ(id: str) -> None:
 
 @pytest.mark.parametrize(("exercise", "id"), [(e.id, v.id) for e in catalogue().values() for v in e.variants])
 def test_right_answers_have_no_picture(exercise: str, id: str) -> None:
-    """Also where a check is said to have failed that has nothing to do with values."""
+    """Also where a check is said to have failed."""
     found = get(exercise)
-    report = Report(exercise, "", False, 0.0, 1, ())
-    assert find_where(found, LocalSubject(known(exercise, id)), report) is None
+    assert find_where(found, LocalSubject(known(exercise, id)), said_wrong(found)) is None
 
 
 def test_a_kink_is_a_mark_with_what_would_be_right() -> None:
@@ -202,7 +207,7 @@ def test_a_plain_function_is_compared_with_what_is_expected() -> None:
 def test_no_picture_where_none_helps(exercise: str) -> None:
     found = get(exercise)
     for mistake in found.misconceptions[:3]:
-        assert find_where(found, LocalSubject(mistake.thing), Report(exercise, "", False, 0.0, 1, ())) is None
+        assert find_where(found, LocalSubject(mistake.thing), said_wrong(found)) is None
 
 
 # ---- in any case -----------------------------------------------------------------------------------------------------
@@ -231,6 +236,29 @@ def test_nothing_is_asked_where_nothing_is_to_be_shown() -> None:
     right = verdict(get("relu"), known("relu", "save_input"), PUBLIC_SEED)
     nothing: Any = None
     assert find_where(get("relu"), nothing, right) is None
+
+
+@pytest.mark.parametrize("id", ["kept_on_ctx", "detached"])
+def test_nothing_is_asked_where_only_state_or_second_order_is_wrong(id: str) -> None:
+    nothing: Any = None
+    cube = get("cube")
+    report = verdict(cube, known("cube", id), PUBLIC_SEED, diagnose=False)
+    assert {f.check for f in report.failed} <= {"edited_inputs", "second_order"}
+    assert find_where(cube, nothing, report) is None
+
+
+def test_few_probes_are_asked() -> None:
+    asked: list[int] = []
+
+    class Counted(LocalSubject):
+        def observe(self, probe: Probe) -> Observation:
+            asked.append(1)
+            return super().observe(probe)
+
+    linear = get("linear")
+    right = Counted(known("linear", linear.variants[0].id))
+    assert find_where(linear, right, said_wrong(linear)) is None
+    assert 10 < len(asked) <= MOST_PROBES
 
 
 def test_the_same_each_time_and_the_random_numbers_stay() -> None:
