@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import inspect
 import json
+import subprocess
+import sys
 from collections.abc import Callable
 from html.parser import HTMLParser
 from pathlib import Path
@@ -29,6 +31,7 @@ from grader.classroom.settings import load_config
 from grader.classroom.templates import template
 from grader.exercises import catalogue, get
 from grader.grading.outputs import displayed
+from grader.grading.outputs import verdict as verdict_of
 from grader.hidden import class_seed
 from grader.report import Report
 
@@ -304,6 +307,21 @@ def test_the_picture_of_a_mistake_stands_in_the_page_with_its_words() -> None:
     assert f'role="img" aria-label="{escape(found.where.words)}"' in text
     assert f"<figcaption>{escape(found.where.words)}</figcaption>" in text
     assert "<svg" not in page_of(judged("save_input")), "a right answer has none"
+
+
+@pytest.mark.slow
+def test_grader_grade_makes_pages_with_pictures(relu: ClassFolder) -> None:
+    command = [sys.executable, "-m", "grader", "grade", str(relu.root), "--jobs", "1", "--force"]
+    subprocess.run(command, check=True, capture_output=True, timeout=200)
+    notebook = nbformat.read(relu.autograded("luca", "02_relu"), as_version=4)
+    records = {r["exercise"]: r for r in (verdict_of(c.outputs) for c in notebook.cells if c.cell_type == "code") if r}
+    assert "where" in records["relu"]
+    assert "where" not in records["leaky_relu"], "it is not written yet"
+    assert len(json.dumps(records["relu"])) < 20_000
+    page = Page(relu.feedback("luca", "02_relu"))
+    assert page.tags.count("svg") == 2
+    assert ("aria-label", records["relu"]["where"]["words"]) in page.attributes
+    assert "svg" not in Page(relu.feedback("mei", "02_relu")).tags
 
 
 @pytest.mark.parametrize(
