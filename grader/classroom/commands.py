@@ -25,9 +25,9 @@ from grader.grading.pool import Pool
 __all__ = ["create", "grade", "report"]
 
 
-def create(path: Path, *, example: bool, students: Path | None = None) -> None:
+def create(path: Path, *, example: bool, students: Path | None = None, exchange: Path | None = None) -> None:
     """Make or refresh a class and say what to do next."""
-    made = new_class(path, students=read_students(students) if students else None)
+    made = new_class(path, students=read_students(students) if students else None, exchange=exchange)
     click.echo(f"{'Refreshed' if made.existed else 'Made'} the class in {path}: {', '.join(made.lessons)}.")
     if made.kept:
         click.echo(f"Kept as you edited them in source/: {', '.join(made.kept)}.")
@@ -38,6 +38,10 @@ def create(path: Path, *, example: bool, students: Path | None = None) -> None:
 
         people = fill(made.folder)
         click.echo(f"Wrote the submissions of {len(people)} students.")
+    if exchange is not None:
+        click.echo(f"The exchange is in {exchange}. In {path}, hand out a lesson: nbgrader release_assignment LESSON")
+        click.echo(f"Take in and grade: nbgrader collect LESSON --update, then: grader grade {path}")
+        return
     click.echo(f"Hand out release/, put what comes back into submitted/STUDENT/LESSON/, then: grader grade {path}")
 
 

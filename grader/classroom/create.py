@@ -18,9 +18,10 @@ from nbgrader.converters import GenerateAssignment
 from nbgrader.converters.base import NbGraderException
 from traitlets.config import Config
 
+from grader.classroom.exchange import make_exchange
 from grader.classroom.folder import ClassFolder, write_atomically
 from grader.classroom.gradebook import class_logger, course, make_gradebook
-from grader.classroom.settings import config_text, find_alembic, load_config
+from grader.classroom.settings import config_text, find_alembic, load_config, setting
 from grader.classroom.students import Entered, Student, enter_students
 from grader.errors import GraderError
 
@@ -45,11 +46,12 @@ def new_class(
     *,
     lessons: Mapping[str, NotebookNode] | None = None,
     students: list[Student] | None = None,
+    exchange: Path | None = None,
 ) -> NewClass:
     """Make a class in `path`, or refresh the release of the class that is there.
 
     lessons: instructor notebooks by name; default: those of the course. students: added to the gradebook or updated
-    there. Submissions, grades, settings and
+    there. exchange: folder of nbgrader's exchange, in which the course's folders are made. Submissions, grades, settings and
     sources the instructor has edited stay as they are. GraderError for a folder with other things in it,
     and for a lesson that nbgrader does not take (the old release of it stays).
     """
@@ -58,19 +60,31 @@ def new_class(
     existed = folder.is_class()
     with folder.locked():
         if not existed:
-            write_atomically(folder.config_file, config_text(folder))
+            write_atomically(folder.config_file, config_text(folder, exchange))
         folder.secret()
         for name in ("submitted", "release", "source"):
             (folder.root / name).mkdir(exist_ok=True)
         lessons = course_lessons() if lessons is None else lessons
         kept = _write_sources(folder, lessons)
         config = load_config(folder)
+        if exchange is not None:
+            _make_exchange(folder, config, exchange)
         make_gradebook(folder, config)
         names = sorted(p.parent.name for p in folder.root.glob("source/*/*.ipynb") if p.stem == p.parent.name)
         for name in names:
             _release(folder, config, name)
         entered = enter_students(folder, config, students) if students else None
     return NewClass(folder, names, kept, existed, entered)
+
+
+def _make_exchange(folder: ClassFolder, config: Config, exchange: Path) -> None:
+    root = setting(config, "Exchange", "root", None)
+    if root != str(exchange):
+        raise GraderError(
+            f"{folder.config_file} names {root or 'no folder'} for the exchange, not {exchange}. The file is yours: put in "
+            f"c.Exchange.root = {str(exchange)!r}"
+        )
+    make_exchange(exchange, config.CourseDirectory.course_id)
 
 
 def course_lessons() -> dict[str, NotebookNode]:

@@ -48,7 +48,8 @@ class ClassFolder:
                 f"{path} is not empty and is no class folder, so nothing was written. "
                 f"Give the name of a new folder, for instance: grader new-class {Path(path) / 'class'}"
             )
-        folder.root.mkdir(parents=True, exist_ok=True)
+        if not folder.root.exists():
+            folder.root.mkdir(mode=0o700, parents=True)  # answers and marks, on a machine that students may share
         folder.private.mkdir(mode=0o700, exist_ok=True)
         return folder
 

@@ -46,14 +46,16 @@ c.LimitOutput.max_lines = 1000
 # Notebooks larger than this are refused with a message to the student (stored outputs are the usual reason).
 c.GradingRun.max_notebook_megabytes = 20
 
-# Handing lessons out and taking them in on a shared machine: a folder that everyone can write to.
-# c.Exchange.root = "/srv/nbgrader/exchange"
+# Handing lessons out and taking them in on a shared machine, see docs/deployments.md.
+{exchange}
 '''
 
 
-def config_text(folder: ClassFolder) -> str:
-    """The nbgrader_config.py of a new class, named after its folder."""
-    return TEMPLATE.format(course=re.sub(r"[^\w.-]+", "_", folder.name).strip("_.") or "class")
+def config_text(folder: ClassFolder, exchange: Path | None = None) -> str:
+    """The nbgrader_config.py of a new class, named after its folder; `exchange` is the folder of nbgrader's exchange."""
+    line = f"c.Exchange.root = {str(exchange)!r}" if exchange else '# c.Exchange.root = "/srv/nbgrader/exchange"'
+    course = re.sub(r"[^\w.-]+", "_", folder.name).strip("_.") or "class"
+    return TEMPLATE.format(course=course, exchange=line)
 
 
 def configure(c: Config, *, root: Path, course: str) -> None:
@@ -61,6 +63,7 @@ def configure(c: Config, *, root: Path, course: str) -> None:
     from nbconvert.preprocessors import ClearMetadataPreprocessor
     from nbgrader import preprocessors as stock
 
+    from grader.classroom.exchange import CollectOwn
     from grader.classroom.execute import ExecuteLesson
     from grader.classroom.feedback_page import FeedbackPage
     from grader.classroom.preprocessors import RepairSubmission
@@ -90,6 +93,7 @@ def configure(c: Config, *, root: Path, course: str) -> None:
     ]
     c.GenerateFeedback.exporter_class = FeedbackPage  # nbgrader's own shows the hidden tests
     c.GenerateFeedback.preprocessors = [stock.GetGrades]
+    c.ExchangeFactory.collect = CollectOwn  # nbgrader's own trusts what students put into the exchange
 
 
 def load_config(folder: ClassFolder) -> Config:
