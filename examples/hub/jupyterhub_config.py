@@ -1,7 +1,7 @@
 """JupyterHub for a class on one Linux machine, where everyone has an account and the instructor's holds the class.
 
-docs/deployments.md says how to set the machine up. Start it as root, in a folder that only root can read:
-jupyterhub -f jupyterhub_config.py
+docs/deployments.md says how to set the machine up. Put this file and the folder `students` beside it where all can read
+them, and start the hub as root, in a folder that only root can enter: jupyterhub -f /srv/autograd/jupyterhub_config.py
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import pwd
 import sys
+from pathlib import Path
 from typing import Any
 
 c = get_config()  # noqa: F821 (JupyterHub provides it)
@@ -22,25 +23,21 @@ c.JupyterHub.bind_url = "http://127.0.0.1:8000"  # behind a web server that spea
 
 # ---- What makes it a class -------------------------------------------------------------------------------------------
 
+STUDENTS = Path(__file__).resolve().parent / "students"  # course, exchange, and no formgrader
+
 c.JupyterHub.authenticator_class = "pam"  # the machine's own accounts and passwords
 c.PAMAuthenticator.allowed_groups = {MEMBERS}
 c.JupyterHub.spawner_class = "jupyterhub.spawner.LocalProcessSpawner"  # each server runs as its user
 c.Spawner.cmd = [sys.executable, "-m", "jupyterhub.singleuser"]
 c.Spawner.default_url = "/lab"
 
-EXTENSIONS = "nbgrader.server_extensions."
-FOR_STUDENTS = {"assignment_list": True, "validate_assignment": True, "formgrader": False, "course_list": False}
-
 
 def before_start(spawner: Any) -> None:
-    """Close the user's home to others (nbgrader keeps there the keys to their feedback), then tell who they are."""
+    """Close the user's home to others (nbgrader keeps there the keys to their feedback) and choose their settings."""
     account = pwd.getpwnam(spawner.user.name)
     os.chmod(account.pw_dir, 0o700)
-    if account.pw_name == INSTRUCTOR:
-        spawner.environment = {**spawner.environment, "JUPYTER_CONFIG_PATH": CLASS}
-    else:
-        switched = {EXTENSIONS + name: on for name, on in FOR_STUDENTS.items()}
-        spawner.args = [f"--ServerApp.jpserver_extensions={switched!r}"]
+    settings = CLASS if account.pw_name == INSTRUCTOR else str(STUDENTS)
+    spawner.environment = {**spawner.environment, "JUPYTER_CONFIG_PATH": settings}
 
 
 c.Spawner.pre_spawn_hook = before_start

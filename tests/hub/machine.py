@@ -11,7 +11,7 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,7 +24,7 @@ NEEDED = {  # program: what to install for it
     "setpriv": "util-linux",
     "useradd": "passwd",
     "chpasswd": "passwd",
-    "configurable-http-proxy": "it with: npm install -g configurable-http-proxy@4.6.3",
+    "configurable-http-proxy": "it with: npm install -g configurable-http-proxy@5.1.0",
 }
 REPOSITORY = Path(__file__).resolve().parents[2]
 
@@ -141,8 +141,3 @@ def _opened(needed: Sequence[Path]) -> list[str]:
 def _closed(path: Path) -> Path | None:
     """The first folder on the way to `path` that others may not enter."""
     return next((folder for folder in reversed(path.parents) if not folder.stat().st_mode & 0o001), None)
-
-
-def environment(extra: Mapping[str, str]) -> dict[str, str]:
-    """This process's environment with `extra`."""
-    return {**os.environ, **extra}

@@ -1,4 +1,4 @@
-"""What the students' nbgrader has to know. Put it into /etc/jupyter; the class's own settings stand in its folder."""
+"""What a student's nbgrader has to know; the class's own settings stand in its folder, where students cannot read."""
 
 c = get_config()  # noqa: F821 (nbgrader provides it)
 
