@@ -1,5 +1,5 @@
-"""nbgrader's exchange on a machine that the students use too: folders with safe rights, and collecting that trusts no
-name and no link.
+"""nbgrader's exchange on a machine that the students use too: folders with safe rights, collecting that trusts no name
+and no link, feedback that one submission cannot hold up.
 
 nbgrader's own collecting takes whatever lies in the exchange's inbound folder, into which every student can write: work in
 another's name, a link to the instructor's own files, a name it cannot read (it then stops for the whole class).
@@ -10,11 +10,12 @@ from __future__ import annotations
 import os
 import stat
 import sys
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
+from glob import glob
 from pathlib import Path
 from typing import Any
 
-from nbgrader.exchange.default import ExchangeCollect
+from nbgrader.exchange.default import ExchangeCollect, ExchangeReleaseFeedback
 from nbgrader.utils import ignore_patterns
 
 from grader.errors import GraderError
@@ -22,10 +23,13 @@ from grader.errors import GraderError
 if sys.platform != "win32":  # where there is no exchange; the rest of the class works
     import pwd
 
-__all__ = ["CollectOwn", "make_exchange"]
+__all__ = ["CollectOwn", "ReleaseReady", "make_exchange"]
 
 OPEN_TO_ALL = 0o1777  # as /tmp: everyone may add, nobody may move or remove what another made
 COURSE = {"": 0o755, "outbound": 0o755, "inbound": 0o2733, "feedback": 0o711}  # nbgrader's own
+
+SLOW = timedelta(minutes=10)  # what writing a submission may take
+RELEASED_BY = ("timestamp.txt", "submission_secret.txt")  # which attempt it is, and the key to its feedback
 
 
 def make_exchange(root: Path, course: str) -> Path:
@@ -99,6 +103,9 @@ class CollectOwn(ExchangeCollect):  # type: ignore[misc]
         if self.check_owner and owner != student:
             self.log.error("Left out, it is in the name of %s but was handed in by %s: %s", student, owner, path)
             return False
+        written = datetime.fromtimestamp(found.st_ctime, UTC).replace(tzinfo=None)  # set by the system alone
+        if abs(written - record["timestamp"]) > SLOW:
+            self.log.warning("Dated %s, but written %s (UTC): %s", record["timestamp"], written, path)
         return True
 
     def do_copy(self, src: str, dest: str, log: Any = None) -> None:
@@ -117,6 +124,27 @@ class CollectOwn(ExchangeCollect):  # type: ignore[misc]
                     self.log.error("Left out of %s: %s (%s)", os.path.basename(src), name, error)
                     continue
                 (inside / name).write_bytes(data)
+
+
+class ReleaseReady(ExchangeReleaseFeedback):  # type: ignore[misc]
+    """Releases the pages that nbgrader can address: one without its time or key is left out, and logged."""
+
+    def copy_files(self) -> None:
+        """Copy the pages into the exchange."""
+        before = self.coursedir.student_id_exclude
+        left_out = []
+        for place in map(Path, sorted(glob(self.src_path))):
+            if not all((place / name).is_file() for name in RELEASED_BY):
+                left_out.append(place.parent.name)
+                self.log.error(
+                    "Feedback of %s not released: the work was not handed in with nbgrader (no %s). Give them the page %s",
+                    *(place.parent.name, " or no ".join(RELEASED_BY), place),
+                )
+        self.coursedir.student_id_exclude = ",".join(filter(None, [before, *left_out]))
+        try:
+            super().copy_files()
+        finally:
+            self.coursedir.student_id_exclude = before
 
 
 def _own_file(path: str, owner: int, room: list[int]) -> bytes:

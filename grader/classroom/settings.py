@@ -63,7 +63,7 @@ def configure(c: Config, *, root: Path, course: str) -> None:
     from nbconvert.preprocessors import ClearMetadataPreprocessor
     from nbgrader import preprocessors as stock
 
-    from grader.classroom.exchange import CollectOwn
+    from grader.classroom.exchange import CollectOwn, ReleaseReady
     from grader.classroom.execute import ExecuteLesson
     from grader.classroom.feedback_page import FeedbackPage
     from grader.classroom.preprocessors import RepairSubmission
@@ -94,6 +94,7 @@ def configure(c: Config, *, root: Path, course: str) -> None:
     c.GenerateFeedback.exporter_class = FeedbackPage  # nbgrader's own shows the hidden tests
     c.GenerateFeedback.preprocessors = [stock.GetGrades]
     c.ExchangeFactory.collect = CollectOwn  # nbgrader's own trusts what students put into the exchange
+    c.ExchangeFactory.release_feedback = ReleaseReady  # nbgrader's own stops at the first that it cannot address
 
 
 def load_config(folder: ClassFolder) -> Config:

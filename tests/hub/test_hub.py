@@ -59,6 +59,7 @@ def test_a_lesson_from_release_to_feedback(server: Machine, running: Hub, pictur
     log = teacher.log(f"assignment/{LESSON}/collect")
     assert "in the name of bo but was handed in by cy" in log
     assert "its name is not that of a submission" in log
+    assert "Dated 2026-01-01 10:00:00, but written" in log
     assert server.run("ls", f"{CLASS}/submitted", user="teacher").split() == ["ada", "bo", "cy"]
     assert "link" not in server.run("ls", f"{CLASS}/submitted/cy/{LESSON}", user="teacher")
     for name in STUDENTS:
@@ -98,7 +99,7 @@ def test_a_lesson_from_release_to_feedback(server: Machine, running: Hub, pictur
 
     # Feedback goes out; each sees their own page, for each attempt the one of that attempt.
     teacher.log(f"assignment/{LESSON}/generate_feedback")
-    teacher.log(f"assignment/{LESSON}/release_feedback")
+    assert "Feedback of cy not released" in teacher.log(f"assignment/{LESSON}/release_feedback")
     pages = {person.name: feedback(person) for person in (ada, bo)}
     assert COMMENT in pages["ada"]
     assert COMMENT not in pages["bo"]
