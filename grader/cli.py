@@ -157,6 +157,51 @@ def new_class(folder: Path, example: bool, students: Path | None, exchange: Path
     create(folder, example=example, students=students, exchange=exchange)
 
 
+@main.command("import-zip")
+@_class
+@click.argument("file", metavar="FILE.zip", type=click.Path(path_type=Path))
+@click.option(
+    "--from",
+    "layout",
+    type=click.Choice(["canvas", "moodle", "gradescope"]),
+    help="Which LMS made it.  [default: known by the names in it]",
+)
+@click.option("--lesson", help="Take this lesson only, for instance 02_relu.")
+@click.option("--worksheet", type=click.Path(path_type=Path), help="Moodle's grading worksheet: who is who, and when.")
+@click.option("--before", metavar="TIME", help="The latest attempt up to then counts.  [default: the latest]")
+@click.option("--timezone", help="Of times that have none, for instance Europe/Berlin.  [default: the class's]")
+@click.option("--dry-run", is_flag=True, help="Show who maps to what and why not, but write nothing.")
+@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON on stdout.")
+def import_zip(folder: Path, file: Path, as_json: bool, **options: Any) -> None:
+    """Take the submissions that Canvas, Moodle or Gradescope gave out as FILE.zip into DIR/submitted.
+
+    What was there is kept, and the same zip again changes nothing. Exit 1 if something in it was not taken.
+    """
+    from grader.classroom.lms.show import show_taken_in
+    from grader.classroom.lms.take_in import take_in
+
+    sys.exit(show_taken_in(take_in(folder, file, **options), folder, as_json=as_json))
+
+
+@main.command("export-grades")
+@_class
+@click.option("--for", "target", type=click.Choice(["canvas", "moodle", "csv"]), required=True, help="Who reads it.")
+@click.option("--lesson", help="Only this lesson, for instance 02_relu.")
+@click.option("--template", type=click.Path(path_type=Path), help="What the LMS exported, to be filled in.")
+@click.option("--column", help="What the lesson is called in the template.  [default: as the lesson]")
+@click.option("--scale", is_flag=True, help="Convert the scores where the LMS gives other points.")
+@click.option("-o", "--output", type=click.Path(path_type=Path), required=True, help="File to write.")
+def export_grades(folder: Path, output: Path, **options: Any) -> None:
+    """Write the scores of the class, after penalties, to a file that Canvas or Moodle imports.
+
+    Exit 1 if somebody has a score that the template has no row for.
+    """
+    from grader.classroom.lms.give_out import give_out
+    from grader.classroom.lms.show import show_given_out
+
+    sys.exit(show_given_out(give_out(folder, output, **options)))
+
+
 @main.command()
 @_class
 @click.option("--lesson", help="Only this lesson, for instance 02_relu.")

@@ -75,9 +75,7 @@ def grade(
             pool=pool,
         )
     except KeyboardInterrupt:
-        raise GraderError(
-            f"stopped. What was graded until now is kept; go on with: grader grade {path}"
-        ) from None
+        raise GraderError(f"stopped. What was graded until now is kept; go on with: grader grade {path}") from None
     finally:
         shown.end()
     if dry_run:

@@ -51,9 +51,10 @@ def new_class(
     """Make a class in `path`, or refresh the release of the class that is there.
 
     lessons: instructor notebooks by name; default: those of the course. students: added to the gradebook or updated
-    there. exchange: folder of nbgrader's exchange, in which the course's folders are made. Submissions, grades, settings and
-    sources the instructor has edited stay as they are. GraderError for a folder with other things in it,
-    and for a lesson that nbgrader does not take (the old release of it stays).
+    there. exchange: folder of nbgrader's exchange, to make the course's folders in. Submissions, grades, settings and
+    sources the instructor has edited stay as they are. GraderError for a folder with other things in it, for a lesson
+    that nbgrader does not take (the old release of it stays), and for an exchange that is not safe or not the one in
+    the settings.
     """
     find_alembic()
     folder = ClassFolder.create(path)
@@ -81,8 +82,8 @@ def _make_exchange(folder: ClassFolder, config: Config, exchange: Path) -> None:
     root = setting(config, "Exchange", "root", None)
     if root != str(exchange):
         raise GraderError(
-            f"{folder.config_file} names {root or 'no folder'} for the exchange, not {exchange}. The file is yours: put in "
-            f"c.Exchange.root = {str(exchange)!r}"
+            f"{folder.config_file} names {root or 'no folder'} for the exchange, not {exchange}. The file is yours: "
+            f"put in c.Exchange.root = {str(exchange)!r}"
         )
     make_exchange(exchange, config.CourseDirectory.course_id)
 

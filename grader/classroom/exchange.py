@@ -112,7 +112,9 @@ class CollectOwn(ExchangeCollect):  # type: ignore[misc]
         """Copy what belongs to whoever made the folder. A submission that cannot be copied is logged, the next follows."""
         owner = os.lstat(src).st_uid
         room = [1000 * self.coursedir.max_dir_size]  # bytes
-        left_out = ignore_patterns(self.coursedir.ignore, self.coursedir.include, self.coursedir.max_file_size, self.log)
+        left_out = ignore_patterns(
+            self.coursedir.ignore, self.coursedir.include, self.coursedir.max_file_size, self.log
+        )
         for place, folders, files in os.walk(src):  # follows no links
             inside = Path(dest, os.path.relpath(place, src))
             inside.mkdir(parents=True, exist_ok=True)

@@ -195,9 +195,7 @@ class Desk:
 
 def run(*words: str, cwd: Path, env: dict[str, str]) -> str:
     command = [sys.executable, "-m", "nbgrader", *words]
-    done = subprocess.run(
-        command, cwd=cwd, env={**os.environ, **env}, capture_output=True, text=True, timeout=200
-    )
+    done = subprocess.run(command, cwd=cwd, env={**os.environ, **env}, capture_output=True, text=True, timeout=200)
     assert done.returncode == 0, done.stderr
     return done.stderr
 

@@ -31,6 +31,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machine]:
         made.run("groupadd", "autograd")
         for name in ("teacher", *STUDENTS):
             made.add_user(name, f"password of {name}", group="autograd")
+        _can_be_read(made)
         made.run("install", "-d", "-m", "1777", EXCHANGE)
         made.run(sys.executable, "-m", "grader", "new-class", "autograd", "--exchange", EXCHANGE, user="teacher")
         yield made
@@ -42,3 +43,13 @@ def running(server: Machine, chromium: Browser, tmp_path_factory: pytest.TempPat
     log: Path = tmp_path_factory.mktemp("hub") / "log"
     with hub(server, chromium, log) as started:
         yield started
+
+
+def _can_be_read(made: Machine) -> None:
+    """The folders on the way have been opened; the files must be readable by others by their own modes."""
+    try:
+        made.run(sys.executable, "-c", "import grader.cli, jupyterhub, nbgrader, torch", user=STUDENTS[0])
+    except AssertionError as error:
+        pytest.fail(
+            f"ordinary users cannot read the Python, its packages or the clone (chmod -R o+rX on them):\n{error}"
+        )

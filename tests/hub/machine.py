@@ -26,6 +26,7 @@ NEEDED = {  # program: what to install for it
     "chpasswd": "passwd",
     "configurable-http-proxy": "it with: npm install -g configurable-http-proxy@5.1.0",
 }
+NAMESPACES = ["unshare", "--mount", "--pid", "--ipc", "--fork", "--kill-child", "--mount-proc"]
 REPOSITORY = Path(__file__).resolve().parents[2]
 
 # In the new namespaces, as root. $1 is an empty folder, the rest are pairs: a closed folder, and something needed in it.
@@ -69,6 +70,11 @@ def what_is_missing() -> str | None:
         import jupyterhub  # noqa: F401
     except ImportError:
         return "there is no jupyterhub: pip install -c constraints.txt -e '.[dev]'"
+    tried = subprocess.run([*NAMESPACES, "true"], capture_output=True, text=True)
+    if tried.returncode != 0:
+        return (
+            f"this machine's root may not make namespaces ({tried.stderr.strip()}): run the tests outside the container"
+        )
     return None
 
 
@@ -105,9 +111,10 @@ class Machine:
 @contextmanager
 def machine(work: Path) -> Iterator[Machine]:
     """Start the machine; `work` is an empty folder. All of it ends with the block, or with this process."""
-    namespaces = ["unshare", "--mount", "--pid", "--ipc", "--fork", "--kill-child", "--mount-proc"]
-    command = [*namespaces, "sh", "-c", SETUP, "sh", str(work), *_opened(_needed())]
-    starter = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    command = [*NAMESPACES, "sh", "-c", SETUP, "sh", str(work), *_opened(_needed())]
+    starter = subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
     assert starter.stdout is not None
     assert starter.stderr is not None
     try:

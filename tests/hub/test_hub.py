@@ -88,10 +88,7 @@ def test_a_lesson_from_release_to_feedback(server: Machine, running: Hub, pictur
     assert late(server) == {"ada": True, "bo": False, "cy": False}
 
     # A person's comment and points stay when all is graded again, by either way.
-    ids = {
-        row["student"]: row["id"]
-        for row in teacher.own(f"formgrader/api/submitted_notebooks/{LESSON}/{LESSON}")
-    }
+    ids = {row["student"]: row["id"] for row in teacher.own(f"formgrader/api/submitted_notebooks/{LESSON}/{LESSON}")}
     comment = teacher.own(f"formgrader/api/comments?submission_id={ids['ada']}")[0]
     teacher.own(f"formgrader/api/comment/{comment['id']}", {"manual_comment": COMMENT}, method="PUT")
     mark = teacher.own(f"formgrader/api/grades?submission_id={ids['cy']}")[0]
