@@ -1,8 +1,8 @@
 """nbgrader's exchange on a machine that the students use too: folders with safe rights, collecting that trusts no name
 and no link, feedback that one submission cannot hold up.
 
-nbgrader's own collecting takes whatever lies in the exchange's inbound folder, into which every student can write: work in
-another's name, a link to the instructor's own files, a name it cannot read (it then stops for the whole class).
+nbgrader's own collecting takes whatever lies in the exchange's inbound folder, into which every student can write: work
+in another's name, a link to the instructor's own files, a name it cannot read (it then stops for the whole class).
 """
 
 from __future__ import annotations
@@ -59,8 +59,8 @@ def make_exchange(root: Path, course: str) -> Path:
     rights = stat.S_IMODE(root.stat().st_mode)
     if rights != OPEN_TO_ALL:
         raise GraderError(
-            f"{root} has mode {rights:04o}. nbgrader wants it open to everyone; without the sticky bit any student could "
-            f"put a folder of their own in the course's place. Mend it: sudo chmod 1777 {root}"
+            f"{root} has mode {rights:04o}. nbgrader wants it open to everyone; without the sticky bit any student "
+            f"could put a folder of their own in the course's place. Mend it: sudo chmod 1777 {root}"
         )
     return root / course
 
@@ -74,7 +74,8 @@ class CollectOwn(ExchangeCollect):  # type: ignore[misc]
     def init_src(self) -> None:
         """Find the submission of each student to collect."""
         super().init_src()
-        self.src_records = [record for record in self.src_records if self._is_own(record)]
+        found: list[dict[str, Any]] = self.src_records
+        self.src_records = [record for record in found if self._is_own(record)]
 
     def _path_to_record(self, path: str) -> dict[str, Any]:
         """Whose and when, by the name; "" for a name that says neither."""
@@ -109,12 +110,11 @@ class CollectOwn(ExchangeCollect):  # type: ignore[misc]
         return True
 
     def do_copy(self, src: str, dest: str, log: Any = None) -> None:
-        """Copy what belongs to whoever made the folder. A submission that cannot be copied is logged, the next follows."""
+        """Copy what belongs to whoever made the folder; the rest is left out and logged."""
         owner = os.lstat(src).st_uid
-        room = [1000 * self.coursedir.max_dir_size]  # bytes
-        left_out = ignore_patterns(
-            self.coursedir.ignore, self.coursedir.include, self.coursedir.max_file_size, self.log
-        )
+        about = self.coursedir
+        room = [1000 * about.max_dir_size]  # bytes
+        left_out = ignore_patterns(about.ignore, about.include, about.max_file_size, self.log)
         for place, folders, files in os.walk(src):  # follows no links
             inside = Path(dest, os.path.relpath(place, src))
             inside.mkdir(parents=True, exist_ok=True)
@@ -139,7 +139,7 @@ class ReleaseReady(ExchangeReleaseFeedback):  # type: ignore[misc]
             if not all((place / name).is_file() for name in RELEASED_BY):
                 left_out.append(place.parent.name)
                 self.log.error(
-                    "Feedback of %s not released: the work was not handed in with nbgrader (no %s). Give them the page %s",
+                    "Feedback of %s not released, the work was not handed in with nbgrader (no %s). Give out the page: %s",
                     *(place.parent.name, " or no ".join(RELEASED_BY), place),
                 )
         self.coursedir.student_id_exclude = ",".join(filter(None, [before, *left_out]))

@@ -52,7 +52,7 @@ c.GradingRun.max_notebook_megabytes = 20
 
 
 def config_text(folder: ClassFolder, exchange: Path | None = None) -> str:
-    """The nbgrader_config.py of a new class, named after its folder; `exchange` is the folder of nbgrader's exchange."""
+    """The nbgrader_config.py of a new class, named after its folder; `exchange`: where nbgrader's exchange is."""
     line = f"c.Exchange.root = {str(exchange)!r}" if exchange else '# c.Exchange.root = "/srv/nbgrader/exchange"'
     course = re.sub(r"[^\w.-]+", "_", folder.name).strip("_.") or "class"
     return TEMPLATE.format(course=course, exchange=line)

@@ -10,6 +10,8 @@ import errno
 import json
 import os
 import sys
+from collections.abc import Callable
+from pathlib import Path
 
 IN_CREATE = 0x100
 
@@ -21,11 +23,11 @@ def watch(path: str) -> None:
         raise OSError(ctypes.get_errno(), "inotify")
 
 
-VERBS = {
-    "read": lambda path: open(path, "rb").read(),
+VERBS: dict[str, Callable[[str], object]] = {
+    "read": lambda path: Path(path).read_bytes(),
     "list": os.listdir,
     "watch": watch,
-    "change": lambda path: open(path, "ab").close(),
+    "change": lambda path: os.close(os.open(path, os.O_WRONLY | os.O_APPEND)),
     "move": lambda path: os.rename(path, path + "-moved"),
     "put into": lambda path: os.mkdir(os.path.join(path, "mine")),
 }

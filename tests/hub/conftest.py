@@ -50,6 +50,4 @@ def _can_be_read(made: Machine) -> None:
     try:
         made.run(sys.executable, "-c", "import grader.cli, jupyterhub, nbgrader, torch", user=STUDENTS[0])
     except AssertionError as error:
-        pytest.fail(
-            f"ordinary users cannot read the Python, its packages or the clone (chmod -R o+rX on them):\n{error}"
-        )
+        pytest.fail(f"ordinary users cannot read the Python, its packages or the clone (chmod -R o+rX them):\n{error}")

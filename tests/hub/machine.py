@@ -1,8 +1,8 @@
-"""A machine of its own to run a hub on: accounts, homes, /etc, /srv and processes that end with it and touch nothing else.
+"""A machine of its own to run a hub on: accounts, homes, /etc, /srv and processes that end with it.
 
-It is this machine seen through namespaces of its own. `useradd` writes into a copy of /etc; homes lie in memory; folders that
-only root may enter, but hold the Python under test or the clone, can be entered by all as far as that is needed. The kernel
-ends its processes and forgets its folders when the test ends, however it ends.
+It is this machine seen through namespaces of its own. `useradd` writes into a copy of /etc; homes lie in memory; folders
+that only root may enter, but hold the Python under test or the clone, can be entered by all as far as that is needed.
+The kernel ends its processes and forgets its folders when the test ends, however it ends.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 
 __all__ = ["Machine", "machine", "what_is_missing"]
@@ -29,7 +30,7 @@ NEEDED = {  # program: what to install for it
 NAMESPACES = ["unshare", "--mount", "--pid", "--ipc", "--fork", "--kill-child", "--mount-proc"]
 REPOSITORY = Path(__file__).resolve().parents[2]
 
-# In the new namespaces, as root. $1 is an empty folder, the rest are pairs: a closed folder, and something needed in it.
+# In the new namespaces, as root. $1 is an empty folder; then come closed folders, and what is needed in them.
 SETUP = r"""
 set -eu
 work=$1; shift
@@ -66,9 +67,7 @@ def what_is_missing() -> str | None:
     for program, package in NEEDED.items():
         if shutil.which(program) is None:
             return f"there is no {program}: install {package}"
-    try:
-        import jupyterhub  # noqa: F401
-    except ImportError:
+    if find_spec("jupyterhub") is None:
         return "there is no jupyterhub: pip install -c constraints.txt -e '.[dev]'"
     tried = subprocess.run([*NAMESPACES, "true"], capture_output=True, text=True)
     if tried.returncode != 0:
@@ -134,8 +133,13 @@ def _needed() -> list[Path]:
     for program in ("configurable-http-proxy", "node"):
         place = shutil.which(program)
         if place is not None:
-            found |= {Path(place).parent, Path(place).resolve().parent.parent}
+            found |= {Path(place).parent, _whole_package(Path(place).resolve())}
     return sorted(path for path in found if path.exists())
+
+
+def _whole_package(program: Path) -> Path:
+    """A program with what it is installed with: for one of npm's, the outermost node_modules."""
+    return next((folder for folder in reversed(program.parents) if folder.name == "node_modules"), program.parent)
 
 
 def _opened(needed: Sequence[Path]) -> list[str]:

@@ -140,7 +140,7 @@ def submit(person: Person) -> None:
 
 
 def forge(server: Machine) -> None:
-    """Cy hands in by hand: a link to what only the teacher can read, in Bo's name, and under a name that stops nbgrader."""
+    """Cy hands in by hand: links to what only the teacher can read, in Bo's name, under a name that stops nbgrader."""
     script = f"""
     set -e
     cd {INBOUND}
@@ -193,7 +193,7 @@ def look_at_the_formgrader(teacher: Person, submission: str, pictures: Path | No
 def feedback(person: Person) -> str:
     """Fetch the feedback; the page of the last attempt."""
     told = person.own("assignments/fetch_feedback", {"course_id": "autograd", "assignment_id": LESSON})
-    sent = [entry for entry in told["value"] if entry["status"] == "submitted"][0]["submissions"]
+    sent = next(entry for entry in told["value"] if entry["status"] == "submitted")["submissions"]
     assert sent[-1]["has_local_feedback"], sent
     return person.ask(f"user/{person.name}/files/{page_of(sent[-1])}").text()
 
