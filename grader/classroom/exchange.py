@@ -71,11 +71,12 @@ class CollectOwn(ExchangeCollect):  # type: ignore[misc]
     `check_owner = False`, nbgrader's own setting, is for classes where all work under one account.
     """
 
+    src_records: list[dict[str, Any]]
+
     def init_src(self) -> None:
         """Find the submission of each student to collect."""
         super().init_src()
-        found: list[dict[str, Any]] = self.src_records
-        self.src_records = [record for record in found if self._is_own(record)]
+        self.src_records = [record for record in self.src_records if self._is_own(record)]
 
     def _path_to_record(self, path: str) -> dict[str, Any]:
         """Whose and when, by the name; "" for a name that says neither."""
@@ -139,7 +140,7 @@ class ReleaseReady(ExchangeReleaseFeedback):  # type: ignore[misc]
             if not all((place / name).is_file() for name in RELEASED_BY):
                 left_out.append(place.parent.name)
                 self.log.error(
-                    "Feedback of %s not released, the work was not handed in with nbgrader (no %s). Give out the page: %s",
+                    "Feedback of %s not released, it was not handed in with nbgrader (no %s). Give out the page: %s",
                     *(place.parent.name, " or no ".join(RELEASED_BY), place),
                 )
         self.coursedir.student_id_exclude = ",".join(filter(None, [before, *left_out]))
