@@ -17,6 +17,7 @@ c = get_config()  # noqa: F821 (JupyterHub provides it)
 # ---- Yours to set ----------------------------------------------------------------------------------------------------
 
 INSTRUCTOR = "teacher"  # the account that holds the class
+ASSISTANTS = ["assistant"]  # who may use the instructor's server too, with all that this account can do
 CLASS = "/home/teacher/autograd"  # made by: grader new-class /home/teacher/autograd --exchange /srv/nbgrader/exchange
 MEMBERS = "autograd"  # the Linux group of all who may log in, instructor and students
 c.JupyterHub.bind_url = "http://127.0.0.1:8000"  # behind a web server that speaks HTTPS
@@ -41,3 +42,11 @@ def before_start(spawner: Any) -> None:
 
 
 c.Spawner.pre_spawn_hook = before_start
+c.JupyterHub.load_groups = {"assistants": {"users": ASSISTANTS}}
+c.JupyterHub.load_roles = [
+    {
+        "name": "assistant",
+        "groups": ["assistants"],
+        "scopes": [f"access:servers!user={INSTRUCTOR}", f"servers!user={INSTRUCTOR}"],
+    }
+]

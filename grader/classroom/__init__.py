@@ -13,6 +13,7 @@ alike.py       when a cell is another one again
 repair.py      mends a copy of a submission: doubled, deleted, moved and changed cells
 execute.py     runs a repaired notebook and survives what is in it
 settle.py      turns the outputs of a test cell into a score that nbgrader cannot misread
+exchange.py    nbgrader's exchange on a machine that students share: its folders, collecting, releasing feedback
 preprocessors.py  what nbgrader itself plugs in before grading: repair
 gradebook.py   the one writer of gradebook, autograded/ and feedback/
 feedback.py    a student's feedback/ folder; the page in it: feedback_page.py, feedback_parts.py, picture.py,

@@ -29,7 +29,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machine]:
         pytest.skip(missing)
     with machine(tmp_path_factory.mktemp("machine")) as made:
         made.run("groupadd", "autograd")
-        for name in ("teacher", *STUDENTS):
+        for name in ("teacher", "assistant", *STUDENTS):
             made.add_user(name, f"password of {name}", group="autograd")
         _can_be_read(made)
         made.run("install", "-d", "-m", "1777", EXCHANGE)

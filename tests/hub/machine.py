@@ -1,8 +1,8 @@
 """A machine of its own to run a hub on: accounts, homes, /etc, /srv and processes that end with it.
 
-It is this machine seen through namespaces of its own. `useradd` writes into a copy of /etc; homes lie in memory. Folders
-that only root may enter, but that hold the Python under test or the clone, can be entered by all as far as that is needed.
-The kernel ends its processes and forgets its folders when the test ends, however it ends.
+It is this machine seen through namespaces of its own. `useradd` writes into a copy of /etc; homes lie in memory. A
+folder that only root may enter, but that holds the Python under test or the clone, can be entered by all, with nothing
+in it but what is needed. The kernel ends its processes and forgets its folders when the test ends, however it ends.
 """
 
 from __future__ import annotations

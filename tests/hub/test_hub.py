@@ -109,6 +109,7 @@ def test_a_lesson_from_release_to_feedback(server: Machine, running: Hub, pictur
     assert all("HIDDEN TESTS" not in page for page in pages.values())
     read_the_feedback(ada, pictures)
     nothing_is_open_to_students(server, running, ada)
+    an_assistant_uses_the_same_formgrader(running)
 
 
 # ---- what people do --------------------------------------------------------------------------------------------------
@@ -188,6 +189,13 @@ def look_at_the_formgrader(teacher: Person, submission: str, pictures: Path | No
     expect(page.locator("textarea.comment").first).to_have_value(COMMENT)
     if pictures:
         page.screenshot(path=pictures / "hub-formgrader.png")
+
+
+def an_assistant_uses_the_same_formgrader(running: Hub) -> None:
+    assistant = running.log_in("assistant", "password of assistant")
+    assistant.page.goto(f"{running.url}/user/teacher/formgrader/")
+    assistant.page.get_by_role("button", name="Authorize").click()
+    expect(assistant.page.get_by_role("link", name=LESSON)).to_be_visible()
 
 
 def feedback(person: Person) -> str:
