@@ -97,7 +97,7 @@ def _part(cell: NotebookNode, answers: list[NotebookNode]) -> Part:
     about = cell.metadata.nbgrader
     points, out_of = float(about.get("score") or 0.0), float(about.get("points") or 0.0)
     shown = [_code(answer) for answer in answers]
-    comments = [str(a.metadata.nbgrader["comment"]) for a in answers if a.metadata.nbgrader.get("comment")]
+    comments = _comments(answers)
     if about.get("solution") or about.get("task"):
         return Part(grade_id(cell), grade_id(cell), BY_HAND, points, out_of, answers=shown, comments=comments)
     told = verdict(cell.outputs) or {}
@@ -126,9 +126,14 @@ def _part(cell: NotebookNode, answers: list[NotebookNode]) -> Part:
 
 def _ungraded(answer: NotebookNode) -> Part:
     """An answer that no test follows."""
-    comment = answer.metadata.nbgrader.get("comment")
     name = grade_id(answer)
-    return Part(name, name, BY_HAND, 0.0, 0.0, answers=[_code(answer)], comments=[str(comment)] if comment else [])
+    return Part(name, name, BY_HAND, 0.0, 0.0, answers=[_code(answer)], comments=_comments([answer]))
+
+
+def _comments(answers: list[NotebookNode]) -> list[str]:
+    """What a person wrote, without what nbgrader writes itself under an untouched cell."""
+    found = (str(answer.metadata.nbgrader.get("comment") or "") for answer in answers)
+    return [comment for comment in found if comment not in ("", "No response.")]
 
 
 def _state(result: ExerciseResult) -> str:
