@@ -11,6 +11,7 @@ import click
 from grader.cli import main
 
 ROOT = Path(__file__).resolve().parents[2]
+DOCUMENTS = ("README.md", "CONTRIBUTING.md", *sorted(f"docs/{path.name}" for path in (ROOT / "docs").glob("*.md")))
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 TARGETS = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
 
@@ -34,16 +35,17 @@ def test_it_lists_every_folder() -> None:
 
 def test_every_command_in_the_documents_exists() -> None:
     assert isinstance(main, click.Group)
-    for name in ("README.md", "CONTRIBUTING.md"):
+    for name in DOCUMENTS:
         code = code_spans((ROOT / name).read_text(encoding="utf-8"))
         assert set(re.findall(r"(?<!\S)`?make ([a-z-]+)", code)) <= TARGETS, name
         assert set(re.findall(r"(?<!\S)`?grader ([a-z-]+)", code)) <= set(main.commands), name
 
 
 def test_every_link_and_picture_into_the_repository_exists() -> None:
-    for name in ("README.md", "CONTRIBUTING.md"):
+    for name in DOCUMENTS:
         targets = re.findall(r"\]\(([^)#\s]+)", (ROOT / name).read_text(encoding="utf-8"))
-        missing = [target for target in targets if "://" not in target and not (ROOT / target).exists()]
+        place = (ROOT / name).parent
+        missing = [target for target in targets if "://" not in target and not (place / target).exists()]
         assert missing == [], name
 
 
