@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -133,11 +135,19 @@ def lint(
     sys.exit(report_lint(lessons, solutions=solutions, notebooks=notebooks, fix=fix, exercises=exercises))
 
 
+def _all(options: list[Callable[[Any], Any]]) -> Callable[[Any], Any]:
+    """Several options as one, in their order."""
+    return lambda function: functools.reduce(lambda made, option: option(made), reversed(options), function)
+
+
 _class = click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
 
 
 @main.command("new-class")
 @_class
+@click.option("--lesson", "chosen", multiple=True, help="Only this lesson; again for more.  [default: all]")
+@click.option("--due", multiple=True, metavar="LESSON=TIME", help="When a lesson is due: 02_relu=2026-10-05T23:59.")
+@click.option("--timezone", metavar="NAME", help="Of the due dates, like Europe/Berlin.  [default: this machine's]")
 @click.option("--example", is_flag=True, help="Fill it with a sample class of submissions.")
 @click.option(
     "--students", type=click.Path(path_type=Path), help="CSV of the class's students: id, names, email, LMS id."
@@ -147,14 +157,15 @@ _class = click.argument("folder", metavar="DIR", type=click.Path(path_type=Path)
     type=click.Path(path_type=Path, resolve_path=True),
     help="Folder of nbgrader's exchange, where students share this machine.",
 )
-def new_class(folder: Path, example: bool, students: Path | None, exchange: Path | None) -> None:
-    """Make a class in DIR: an ordinary nbgrader course with all lessons released.
+def new_class(folder: Path, **options: Any) -> None:
+    """Make a class in DIR: an ordinary nbgrader course with all lessons released, or the chosen ones.
 
-    In a class that exists, refresh the release; submissions, grades, settings and edited sources stay as they are.
+    In a class that exists, refresh the release; submissions, grades, settings, dates and edited sources stay as they
+    are. Due dates, extensions and what lateness costs stand in DIR/class.toml.
     """
     from grader.classroom.commands import create
 
-    create(folder, example=example, students=students, exchange=exchange)
+    create(folder, **options)
 
 
 @main.command("import-zip")
@@ -204,23 +215,66 @@ def export_grades(folder: Path, output: Path, **options: Any) -> None:
 
 @main.command()
 @_class
-@click.option("--lesson", help="Only this lesson, for instance 02_relu.")
-@click.option(
-    "--jobs", type=click.IntRange(min=1), help="Submissions at a time.  [default: one for each core]"
-)
-@click.option("--force", is_flag=True, help="Also run submissions again that have not changed.")
-@click.option(
-    "--unsafe", is_flag=True, help="Where there is no sandbox, run submissions with your own rights."
-)
-@click.option("--scheduler", metavar="ADDRESS", help="Grade on the workers of this Dask scheduler.")
-@click.option("--dry-run", is_flag=True, help="Grade and show the scores, but enter nothing.")
-@click.option("--yes", is_flag=True, help="Do not ask before a changed test set changes scores.")
-@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON on stdout.")
+@click.argument("student", required=False)
+@click.argument("lesson", required=False)
+@click.option("--until", metavar="TIME", help="Local time, like 2026-10-12T23:59.")
+@click.option("--days", type=click.IntRange(min=1), help="Days more; without a LESSON for every one.")
+@click.option("--remove", is_flag=True, help="Take the extension back.")
+def extend(folder: Path, **options: Any) -> None:
+    """Give STUDENT longer for LESSON, or list who has longer. It is written into DIR/class.toml."""
+    from grader.classroom.term_commands import extend as give
+
+    give(folder, options.pop("student"), options.pop("lesson"), **options)
+
+
+_grading = [
+    click.option("--lesson", help="Only this lesson, for instance 02_relu."),
+    click.option("--jobs", type=click.IntRange(min=1), help="Submissions at a time.  [default: one for each core]"),
+    click.option("--unsafe", is_flag=True, help="Where there is no sandbox, run submissions with your own rights."),
+    click.option("--scheduler", metavar="ADDRESS", help="Grade on the workers of this Dask scheduler."),
+    click.option("--dry-run", is_flag=True, help="Grade and show the scores, but enter nothing."),
+    click.option("--yes", is_flag=True, help="Do not ask before other tests, dates or late rules change scores."),
+    click.option("--json", "as_json", is_flag=True, help="Print the result as JSON on stdout."),
+]
+
+
+@main.command()
+@_class
+@_all(_grading)
 def grade(folder: Path, **options: Any) -> None:
     """Grade what was handed in under DIR/submitted, and print the class as a table.
 
     Students' code runs in a sandbox (see grader doctor). A run that was stopped or killed goes on where it was.
     """
+    _warmed(folder, **options)
+
+
+@main.command()
+@_class
+@click.option("--student", help="Only this student's work.")
+@_all(_grading)
+def regrade(folder: Path, **options: Any) -> None:
+    """Run all submissions again, unchanged ones too, and show whose points change before they are entered.
+
+    Manual points, comments and extra credit stay. Says which submissions were graded with which version of the tests.
+    """
+    _warmed(folder, again=True, **options)
+
+
+@main.command("restore-gradebook")
+@_class
+@click.argument("when", required=False, metavar="[TIME]")
+def restore_gradebook(folder: Path, when: str | None) -> None:
+    """Bring back the copy of the gradebook made at TIME; without one, list the copies.
+
+    A copy is made before each run that changes the gradebook. The gradebook that is replaced is kept as one too.
+    """
+    from grader.classroom.term_commands import restore
+
+    restore(folder, when)
+
+
+def _warmed(folder: Path, **options: Any) -> None:
     from grader.grading.pool import pool
 
     if options["scheduler"] is None and (folder / "nbgrader_config.py").is_file():

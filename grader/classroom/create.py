@@ -7,7 +7,7 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -18,11 +18,16 @@ from nbgrader.converters import GenerateAssignment
 from nbgrader.converters.base import NbGraderException
 from traitlets.config import Config
 
+from grader.classroom.backup import back_up
+from grader.classroom.clock import moment, zone
+from grader.classroom.dates import set_dates
 from grader.classroom.exchange import make_exchange
 from grader.classroom.folder import ClassFolder, write_atomically
-from grader.classroom.gradebook import class_logger, course, make_gradebook
-from grader.classroom.settings import config_text, find_alembic, load_config, setting
+from grader.classroom.gradebook import Writer, class_logger, course, make_gradebook
+from grader.classroom.settings import config_text, find_alembic, gradebook_url, load_config, setting
 from grader.classroom.students import Entered, Student, enter_students
+from grader.classroom.terms_file import change_terms, make_terms
+from grader.classroom.words import one_of
 from grader.errors import GraderError
 
 __all__ = ["NewClass", "new_class"]
@@ -39,24 +44,36 @@ class NewClass:
     kept: list[str] = field(default_factory=list)
     existed: bool = False
     entered: Entered | None = None
+    left_out: list[str] = field(default_factory=list)  # lessons of the course that the class has not
 
 
 def new_class(
     path: str | os.PathLike[str],
     *,
     lessons: Mapping[str, NotebookNode] | None = None,
+    chosen: Sequence[str] = (),
+    timezone: str | None = None,
+    due: Mapping[str, str] | None = None,
     students: list[Student] | None = None,
     exchange: Path | None = None,
 ) -> NewClass:
     """Make a class in `path`, or refresh the release of the class that is there.
 
-    lessons: instructor notebooks by name; default: those of the course. students: added to the gradebook or updated
-    there. exchange: folder of nbgrader's exchange, to make the course's folders in. Submissions, grades, settings and
-    sources the instructor has edited stay as they are. GraderError for a folder with other things in it, for a lesson
-    that nbgrader does not take (the old release of it stays), and for an exchange that is not safe or not the one in
-    the settings.
+    lessons    instructor notebooks by name; default: those of the course
+    chosen     of these, the ones the class is to have, or to have too; default: all, or those it has
+    timezone   in which due dates are told; default: this machine's, or what the class has
+    due        when lessons are due, in local time; written into class.toml
+    students   added to the gradebook or updated there
+    exchange   folder of nbgrader's exchange, to make the course's folders in
+
+    Submissions, grades, settings, dates and sources the instructor has edited stay as they are. GraderError for a
+    folder with other things in it, for a date that is none, for a lesson that nbgrader does not take (the old release
+    of it stays), and for an exchange that is not safe or not the one in the settings.
     """
     find_alembic()
+    due = dict(due or {})
+    for when in due.values():  # before anything is made
+        moment(when, zone(timezone or "UTC"))
     folder = ClassFolder.create(path)
     existed = folder.is_class()
     with folder.locked():
@@ -65,17 +82,23 @@ def new_class(
         folder.secret()
         for name in ("submitted", "release", "source"):
             (folder.root / name).mkdir(exist_ok=True)
-        lessons = course_lessons() if lessons is None else lessons
-        kept = _write_sources(folder, lessons)
         config = load_config(folder)
         if exchange is not None:
             _make_exchange(folder, config, exchange)
+        lessons, left_out = _chosen(folder, course_lessons() if lessons is None else lessons, chosen)
+        back_up(folder, gradebook_url(folder, config))
+        kept = _write_sources(folder, lessons)
         make_gradebook(folder, config)
+        with Writer(folder, config) as writer:  # nbgrader, which releases, does not wait for another program
+            writer.ledger.batch(lambda: None)
         names = sorted(p.parent.name for p in folder.root.glob("source/*/*.ipynb") if p.stem == p.parent.name)
         for name in names:
             _release(folder, config, name)
+        _write_terms(folder, names, timezone, due)
+        with Writer(folder, config) as writer:
+            set_dates(writer.ledger, folder)
         entered = enter_students(folder, config, students) if students else None
-    return NewClass(folder, names, kept, existed, entered)
+    return NewClass(folder, names, kept, existed, entered, left_out)
 
 
 def _make_exchange(folder: ClassFolder, config: Config, exchange: Path) -> None:
@@ -86,6 +109,23 @@ def _make_exchange(folder: ClassFolder, config: Config, exchange: Path) -> None:
             f"put in c.Exchange.root = {str(exchange)!r}"
         )
     make_exchange(exchange, config.CourseDirectory.course_id)
+
+
+def _chosen(
+    folder: ClassFolder, lessons: Mapping[str, NotebookNode], chosen: Sequence[str]
+) -> tuple[dict[str, NotebookNode], list[str]]:
+    """The lessons that the class has or is to have, and the names of the others."""
+    known = set(folder.read_json(SOURCES)) & set(lessons)
+    wanted = known | {one_of(word, lessons, "lesson") for word in chosen} or set(lessons)
+    return {name: lessons[name] for name in lessons if name in wanted}, sorted(set(lessons) - wanted)
+
+
+def _write_terms(folder: ClassFolder, lessons: list[str], timezone: str | None, due: Mapping[str, str]) -> None:
+    """class.toml: a new one where there is none, else only what was asked for."""
+    if not folder.terms_file.exists():
+        make_terms(folder.terms_file, lessons, timezone)
+    named = {one_of(lesson, lessons, "lesson"): when for lesson, when in due.items()}
+    change_terms(folder.terms_file, timezone=timezone, due=named)
 
 
 def course_lessons() -> dict[str, NotebookNode]:

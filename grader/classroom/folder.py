@@ -18,6 +18,7 @@ from grader.errors import GraderError
 __all__ = ["ClassFolder", "write_atomically"]
 
 CONFIG = "nbgrader_config.py"
+TERMS = "class.toml"  # dates, extensions, what lateness costs
 PRIVATE = ".grader"  # ours: the secret, the verdicts, what became of each submission. Students never get it.
 
 
@@ -64,6 +65,10 @@ class ClassFolder:
     @property
     def config_file(self) -> Path:
         return self.root / CONFIG
+
+    @property
+    def terms_file(self) -> Path:
+        return self.root / TERMS
 
     @property
     def private(self) -> Path:

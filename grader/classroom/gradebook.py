@@ -15,12 +15,14 @@ from sqlalchemy import select
 from sqlalchemy.exc import OperationalError
 from traitlets.config import Config
 
+from grader.classroom.backup import NoBackup, back_up
 from grader.classroom.bulk import Autograding, Entry
 from grader.classroom.feedback import FeedbackPages
 from grader.classroom.folder import ClassFolder
-from grader.classroom.ledger import Ledger, open_gradebook
+from grader.classroom.ledger import Ledger, open_gradebook, patiently
 from grader.classroom.outcome import Outcome
 from grader.classroom.rows import Batch
+from grader.classroom.settings import gradebook_url
 
 __all__ = ["Entry", "Row", "Writer", "class_logger", "course", "course_id", "make_gradebook", "read_rows"]
 
@@ -33,7 +35,8 @@ class Writer:
 
     def __init__(self, folder: ClassFolder, config: Config) -> None:
         self.folder, self.log = folder, class_logger(folder)
-        self.ledger = Ledger(course(folder, config).db_url, course_id(config))
+        url = gradebook_url(folder, config)
+        self.ledger = Ledger(url, course_id(config), before_change=lambda: back_up(folder, url))
         self.autograding = Autograding(folder, course(folder, config), config, self.ledger)
         self.pages = FeedbackPages(folder, course(folder, config), config, self.ledger)
         for shelf in (self.autograding.shelf, self.pages.shelf):
@@ -78,8 +81,8 @@ class Writer:
         try:
             with self.ledger.alone():
                 self.autograding.enter(entry, batch)
-        except OperationalError:
-            raise  # the database's fault, and all of the batch may be gone with it
+        except (OperationalError, NoBackup):
+            raise  # not this entry's fault: all of the batch is concerned
         except Exception as error:
             return error
         return None
@@ -136,7 +139,7 @@ def _call_hook(converter: Any, when: str, student: str, lesson: str) -> None:
 
 def make_gradebook(folder: ClassFolder, config: Config) -> None:
     """Make the gradebook with nbgrader's tables, unless it is there."""
-    open_gradebook(course(folder, config).db_url, course_id(config)).close()
+    open_gradebook(gradebook_url(folder, config), course_id(config)).close()
 
 
 def course(folder: ClassFolder, config: Config) -> CourseDirectory:
@@ -160,8 +163,13 @@ class Row:
 
 def read_rows(folder: ClassFolder, config: Config) -> tuple[list[str], dict[tuple[str, str], Row]]:
     """All students the gradebook knows, and the points of each submission by (student, lesson)."""
+    url = gradebook_url(folder, config)
+    return patiently(url, lambda: _rows(url, course_id(config)))
+
+
+def _rows(url: str, course: str) -> tuple[list[str], dict[tuple[str, str], Row]]:
     rows: dict[tuple[str, str], Row] = {}
-    with open_gradebook(course(folder, config).db_url, course_id(config)) as gradebook:
+    with open_gradebook(url, course) as gradebook:
         students = [student.id for student in gradebook.students]
         for assignment in gradebook.assignments:
             for submission in assignment.submissions:

@@ -12,41 +12,73 @@ from typing import Any, TypeVar
 from alembic.script import ScriptDirectory
 from nbgrader import api
 from nbgrader.api import Gradebook
-from sqlalchemy import text
-from sqlalchemy.exc import OperationalError
+from sqlalchemy import event, make_url, text
+from sqlalchemy.exc import ArgumentError, OperationalError
 
 from grader.errors import GraderError
 
-__all__ = ["Ledger", "open_gradebook"]
+__all__ = ["Ledger", "called", "open_gradebook", "patiently"]
 
 PATIENCE = 30.0  # seconds to wait for a program that holds the gradebook
 LONGEST_WAIT = 4.0
+WRITING = 0x67726164  # PostgreSQL's number of "a grader is writing": one batch at a time, as SQLite has it anyway
+POSTGRES_BUSY = ("55P03", "40P01")  # lock_not_available, deadlock_detected
 Result = TypeVar("Result")
 
 
-def open_gradebook(url: str, course_id: str) -> Gradebook:
-    """nbgrader's gradebook, with its tables made where there are none.
+def open_gradebook(url: str, course_id: str = "default_course") -> Gradebook:
+    """nbgrader's gradebook, with its tables made where there are none. GraderError when it cannot be reached.
 
     nbgrader would start the command `alembic` to learn the version of the tables, which takes seconds and
     fails where the command is not on PATH; the library tells the same at once.
     """
     asked = api.get_alembic_version
     scripts = ScriptDirectory(str(Path(api.__file__).parent / "alembic"))
-    api.get_alembic_version = lambda: str(scripts.get_current_head())
+    head = str(scripts.get_current_head())
+    api.get_alembic_version = lambda: head
     try:
-        return _patiently(url, lambda: Gradebook(url, course_id))
+        return patiently(url, lambda: _current(Gradebook(url, course_id), url, head))
+    except OperationalError as error:
+        raise GraderError(
+            f"the gradebook {called(url)} cannot be opened: {str(error.orig).strip()}. Likely cause: a full disk, a "
+            "damaged file, a server that does not run, or a wrong c.CourseDirectory.db_url in nbgrader_config.py"
+        ) from error
+    except (ArgumentError, ModuleNotFoundError) as error:
+        raise GraderError(
+            f"c.CourseDirectory.db_url in nbgrader_config.py cannot be used: {error}. For PostgreSQL it is like "
+            "postgresql+psycopg://USER:PASSWORD@HOST/DATABASE, and needs: pip install -c constraints.txt '.[postgres]'"
+        ) from error
     finally:
         api.get_alembic_version = asked
 
 
-class Ledger:
-    """A gradebook held open. `db` is nbgrader's session; what is in memory is forgotten after each batch."""
+def _current(gradebook: Gradebook, url: str, head: str) -> Gradebook:
+    """The gradebook, if its tables are those of this nbgrader."""
+    found = gradebook.db.scalar(text("SELECT version_num FROM alembic_version"))
+    gradebook.db.remove()
+    if found != head:
+        gradebook.close()
+        raise GraderError(
+            f"the gradebook {called(url)} was made by another version of nbgrader (its tables are {found}, this one's "
+            f"{head}). Bring it up to date: nbgrader db upgrade, in the class folder; it keeps a copy of the old one"
+        )
+    return gradebook
 
-    def __init__(self, url: str, course_id: str) -> None:
+
+class Ledger:
+    """A gradebook held open. `db` is nbgrader's session; what is in memory is forgotten after each batch.
+
+    before_change: called once, before the first change is made; what it raises ends the batch.
+    """
+
+    def __init__(self, url: str, course_id: str, before_change: Callable[[], object] | None = None) -> None:
         self.url = url
         self.gradebook = open_gradebook(url, course_id)
         self.db: Any = self.gradebook.db
         self._mark: Any = None
+        self._before_change = before_change
+        if before_change is not None:
+            event.listen(self.db, "before_flush", self._changing)
 
     def close(self) -> None:
         self.gradebook.close()
@@ -66,7 +98,7 @@ class Ledger:
             finally:
                 self.db.remove()  # rolls back what was not committed; keeps memory flat
 
-        return _patiently(self.url, once)
+        return patiently(self.url, once)
 
     @contextmanager
     def alone(self) -> Iterator[None]:
@@ -91,13 +123,21 @@ class Ledger:
             self._begin()
             self._mark = self.db.begin_nested()
 
+    def _changing(self, *_: object) -> None:
+        if self._before_change is not None:
+            self._before_change()
+            self._before_change = None
+
     def _begin(self) -> None:
         """SQLite would begin at the first change, and end at the first savepoint: begin in so many words."""
         if self.db.get_bind().dialect.name == "sqlite":
             self.db.execute(text("BEGIN IMMEDIATE"))
+        elif self.db.get_bind().dialect.name == "postgresql":
+            self.db.execute(text(f"SET LOCAL lock_timeout = '{PATIENCE:g}s'"))
+            self.db.execute(text(f"SELECT pg_advisory_xact_lock({WRITING})"))
 
 
-def _patiently(url: str, action: Callable[[], Result]) -> Result:
+def patiently(url: str, action: Callable[[], Result]) -> Result:
     """The result of `action`, tried again with growing waits while another program holds the gradebook."""
     deadline, wait = time.monotonic() + PATIENCE, 0.1
     while True:
@@ -113,18 +153,22 @@ def _patiently(url: str, action: Callable[[], Result]) -> Result:
 
 
 def _is_locked(error: OperationalError) -> bool:
-    """Whether SQLite refused because another program has the gradebook."""
-    return "locked" in str(error.orig)
+    """Whether the database refused because another program has the gradebook."""
+    return "locked" in str(error.orig) or getattr(error.orig, "sqlstate", None) in POSTGRES_BUSY
+
+
+def called(url: str) -> str:
+    """A gradebook's file, or its address without the password."""
+    return url.removeprefix("sqlite:///") if url.startswith("sqlite:///") else make_url(url).render_as_string()
 
 
 def _who(url: str) -> str:
-    path = Path(url.removeprefix("sqlite:///"))
-    found = _holders(path)
+    found = _holders(Path(called(url)))
     whom = f" These programs have it open: {', '.join(found)}." if found else ""
     return (
-        f"{path} has been locked by another program for {PATIENCE:g} s.{whom} Probably the formgrader, an nbgrader "
-        "command or a database browser is in the middle of a change. Nothing was lost: close it or wait until it has "
-        "finished, then run this again."
+        f"{called(url)} has been locked by another program for {PATIENCE:g} s.{whom} Probably the formgrader, an "
+        "nbgrader command, another grader or a database browser is in the middle of a change. Nothing was lost: close "
+        "it or wait until it has finished, then run this again."
     )
 
 

@@ -17,9 +17,10 @@ from typing import Any
 
 import nbformat
 from nbformat import NotebookNode
-from nbgrader.api import Gradebook, MissingEntry
+from nbgrader.api import MissingEntry
 
 from grader.classroom.folder import ClassFolder
+from grader.classroom.ledger import open_gradebook, patiently
 from grader.errors import GraderError
 from grader.outline import outlines
 
@@ -77,32 +78,38 @@ def is_test(cell: NotebookNode) -> bool:
     return bool(cell.metadata.nbgrader.get("grade"))
 
 
-def load_master(folder: ClassFolder, lesson: str) -> Master:
-    """The lesson as released. GraderError when the release or its entry in the gradebook is missing."""
+def load_master(folder: ClassFolder, lesson: str, url: str | None = None) -> Master:
+    """The lesson as released. GraderError when the release or its entry in the gradebook is missing.
+
+    url: where the gradebook is; None: gradebook.db.
+    """
     path = folder.release(lesson)
     if not path.is_file():
         known = ", ".join(folder.lessons()) or "none"
         raise GraderError(f"the class has no lesson {lesson!r}. Its lessons: {known}")
-    return _merged(lesson, path, folder.gradebook_url, folder.root)
+    return _merged(lesson, path, url or folder.gradebook_url, folder.root)
 
 
 def _merged(lesson: str, path: Path, url: str, root: Path) -> Master:
     notebook = nbformat.read(path, as_version=4)
     released = {grade_id(cell): cell.source for cell in notebook.cells if grade_id(cell)}
-    with Gradebook(url) as gradebook:
-        try:
-            known = {cell.name: cell for cell in gradebook.find_notebook(lesson, lesson).source_cells}
-        except MissingEntry:
-            raise GraderError(
-                f"lesson {lesson} is released but the gradebook does not know it. Release it again: "
-                f"grader new-class {root}"
-            ) from None
-        for cell in notebook.cells:
-            source = known.get(grade_id(cell))
-            if source is not None:
-                cell.source = source.source
-                cell.metadata.nbgrader.checksum = source.checksum
+    try:
+        known = patiently(url, lambda: _sources(url, lesson))
+    except MissingEntry:
+        raise GraderError(
+            f"lesson {lesson} is released but the gradebook does not know it. Release it again: grader new-class {root}"
+        ) from None
+    for cell in notebook.cells:
+        if grade_id(cell) in known:
+            cell.source, cell.metadata.nbgrader.checksum = known[grade_id(cell)]
     return Master(lesson, notebook, released)
+
+
+def _sources(url: str, lesson: str) -> dict[str, tuple[str, str]]:
+    """Text and checksum of a lesson's cells in the gradebook, by grade_id."""
+    with open_gradebook(url) as gradebook:
+        cells = gradebook.find_notebook(lesson, lesson).source_cells
+        return {cell.name: (cell.source, cell.checksum) for cell in cells}
 
 
 _NO_VERDICT = (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
@@ -14,7 +14,16 @@ from grader.classroom.likeness import marks
 from grader.classroom.master import Master, grade_id, is_test
 from grader.grading.outputs import DIED, GRADER_FAILED, NO_RESULT, NOT_RUN, STOPPED, problem, score, verdict
 
-__all__ = ["UNWRITTEN", "ExerciseResult", "Outcome", "Status", "from_executed", "marks_of", "result_of"]
+__all__ = [
+    "UNWRITTEN",
+    "ExerciseResult",
+    "Outcome",
+    "Status",
+    "forget_stamps",
+    "from_executed",
+    "marks_of",
+    "result_of",
+]
 
 
 class Status(StrEnum):
@@ -91,6 +100,14 @@ class Outcome:
     def from_dict(cls, found: dict[str, Any]) -> Outcome:
         exercises = [ExerciseResult(**each) for each in found.pop("exercises", [])]
         return cls(**{**found, "status": Status(found["status"]), "exercises": exercises})
+
+
+def forget_stamps(folder: ClassFolder) -> None:
+    """Have the next run look at, and enter, every submission again: the gradebook may not have what was kept here."""
+    for path in (folder.private / "outcomes").glob("*/*.json"):
+        kept = Outcome.load(folder, path.parent.name, path.stem)
+        if kept is not None:
+            replace(kept, stamp="").save(folder)
 
 
 UNWRITTEN = "not written yet"

@@ -25,11 +25,13 @@ from grader.classroom.execute import configured, finished
 from grader.classroom.folder import ClassFolder
 from grader.classroom.gradebook import Entry, Writer, read_rows
 from grader.classroom.job import Job, prepare, stamp
+from grader.classroom.lateness import Lateness
 from grader.classroom.master import Master, load_master
 from grader.classroom.outcome import Outcome, Status, from_executed, marks_of
 from grader.classroom.progress import Watcher
-from grader.classroom.settings import find_alembic, load_config, setting
+from grader.classroom.settings import find_alembic, gradebook_url, load_config, setting
 from grader.classroom.summary import ClassSummary, summarise
+from grader.classroom.test_sets import remember, test_sets
 from grader.classroom.verdicts import Verdicts
 from grader.errors import GraderError
 from grader.grading.engine import Engine, local
@@ -46,6 +48,7 @@ def grade_class(
     path: str | os.PathLike[str],
     *,
     lesson: str | None = None,
+    student: str | None = None,
     jobs: int | None = None,
     force: bool = False,
     unsafe: bool = False,
@@ -58,6 +61,7 @@ def grade_class(
     """Grade what is new in the class folder `path`, write gradebook and feedback, and return the summary.
 
     lesson      only this one
+    student     only this one's submissions
     jobs        submissions at a time; None: one for each core
     force       also run unchanged submissions again
     unsafe      run them with your rights where there is no sandbox
@@ -78,14 +82,22 @@ def grade_class(
             engine = stack.enter_context(_cluster(scheduler, unsafe=unsafe))
         else:
             engine = local(pool or stack.enter_context(new_pool(jobs, unsafe=unsafe)))
-        masters = {name: load_master(folder, name) for name in _lessons(folder, lesson)}
+        url = gradebook_url(folder, config)
+        masters = {name: load_master(folder, name, url) for name in _lessons(folder, lesson)}
+        students = _students(folder, student)
         with Writer(folder, config) as writer, _nothing_lost(folder):
+            lateness = Lateness(folder, config, writer, dry_run=dry_run)
             run = _Run(folder, config, masters, engine, writer, watcher or Watcher(), force=force, dry_run=dry_run)
-            run.everything()
+            if not dry_run:
+                remember(folder, run.versions)
+            run.everything(students)
+            run.changes += lateness.changes()
             if run.changes and not dry_run and agree(run.changes):
                 run.enter_held()
+                lateness.enter()
         summary = summarise(folder, config, seconds=time.monotonic() - start, lesson=lesson)
-        return replace(summary, grading=engine.describe, changes=run.changes)
+        found = test_sets(folder, run.versions, (entry.outcome for row in summary.rows for entry in row.entries))
+        return replace(summary, grading=engine.describe, changes=run.changes, test_sets=found)
 
 
 def _cluster(scheduler: str, *, unsafe: bool) -> AbstractContextManager[Engine]:
@@ -100,6 +112,14 @@ def _lessons(folder: ClassFolder, only: str | None) -> list[str]:
         raise GraderError(f"the class has no lesson {only!r}. Its lessons: {', '.join(known) or 'none'}")
     if not known:
         raise GraderError(f"{folder.root} has no released lesson. Release the lessons: grader new-class {folder.root}")
+    return [only] if only else known
+
+
+def _students(folder: ClassFolder, only: str | None) -> list[str]:
+    known = folder.students()
+    if only is not None and only not in known:
+        there = ", ".join(known) or "nobody"
+        raise GraderError(f"there is no work of {only!r} in {folder.root / 'submitted'}. There is work of: {there}")
     return [only] if only else known
 
 
@@ -147,10 +167,9 @@ class _Run:
         told = [master.version(self.folder.secret()), self.runner.limits()]
         return hashlib.sha256(json.dumps(told).encode()).hexdigest()[:16]
 
-    def everything(self) -> None:
-        students = self.folder.students()
+    def everything(self, students: Sequence[str]) -> None:
         if not self.dry_run:
-            self.writer.enrol(students)
+            self.writer.enrol(list(students))
         pairs = [(student, lesson) for student in students for lesson in self.masters]
         self.watcher.begin(self.engine.describe, len(pairs))
         with closing(self.engine.run(self._works(pairs))) as going:

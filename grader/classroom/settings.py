@@ -20,12 +20,12 @@ from traitlets.config.loader import PyFileConfigLoader
 from grader.classroom.folder import ClassFolder
 from grader.errors import GraderError
 
-__all__ = ["config_text", "configure", "find_alembic", "load_config", "setting"]
+__all__ = ["config_text", "configure", "find_alembic", "gradebook_url", "load_config", "setting"]
 
 TEMPLATE = '''\
 """Settings of this class, read by `grader grade` and by every nbgrader command started in this folder.
 
-Yours to edit: `grader new-class` never overwrites this file.
+Yours to edit: `grader new-class` never overwrites this file. Dates and lateness stand in class.toml.
 """
 
 from pathlib import Path
@@ -45,6 +45,10 @@ c.LimitOutput.max_lines = 1000
 
 # Notebooks larger than this are refused with a message to the student (stored outputs are the usual reason).
 c.GradingRun.max_notebook_megabytes = 20
+
+# Several graders at once: a PostgreSQL database of its own for this class, in the place of gradebook.db. Backups of it
+# (pg_dump) are then yours to make.
+# c.CourseDirectory.db_url = "postgresql+psycopg://USER:PASSWORD@HOST/DATABASE"
 
 # Handing lessons out and taking them in on a shared machine, see docs/deployments.md.
 {exchange}
@@ -66,13 +70,18 @@ def configure(c: Config, *, root: Path, course: str) -> None:
     from grader.classroom.exchange import CollectOwn, ReleaseReady
     from grader.classroom.execute import ExecuteLesson
     from grader.classroom.feedback_page import FeedbackPage
-    from grader.classroom.preprocessors import RepairSubmission
+    from grader.classroom.late import LatePolicy
+    from grader.classroom.preprocessors import RepairSubmission, TermDates
 
     find_alembic()
     c.CourseDirectory.root = str(root)
     c.CourseDirectory.course_id = course
     c.ClearSolutions.code_stub = {"python": "raise NotImplementedError"}
-    c.ExecuteLesson.secret_file = str(ClassFolder(root).secret_file)
+    folder = ClassFolder(root)
+    c.ExecuteLesson.secret_file = str(folder.secret_file)
+    c.RepairSubmission.root = str(root)
+    c.TermDates.file = c.LatePolicy.file = str(folder.terms_file)
+    c.AssignLatePenalties.plugin_class = LatePolicy
     c.BaseConverter.permissions = 644  # nbgrader's 444 keeps a second grader from running it again
     c.Autograde.sanitize_preprocessors = [
         RepairSubmission,
@@ -88,6 +97,7 @@ def configure(c: Config, *, root: Path, course: str) -> None:
         ClearMetadataPreprocessor,
         stock.LimitOutput,
         stock.SaveAutoGrades,
+        TermDates,
         stock.AssignLatePenalties,
         stock.CheckCellMetadata,
     ]
@@ -124,6 +134,11 @@ def describe(error: Exception, file: Path) -> str:
 def setting(config: Config, section: str, name: str, default: Any) -> Any:
     """One value from the class's settings, or `default` where the file says nothing."""
     return config[section].get(name, default) if section in config else default
+
+
+def gradebook_url(folder: ClassFolder, config: Config) -> str:
+    """Where the class's gradebook is: gradebook.db, unless the settings name another."""
+    return str(setting(config, "CourseDirectory", "db_url", folder.gradebook_url))
 
 
 def find_alembic() -> None:

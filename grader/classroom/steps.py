@@ -21,16 +21,24 @@ from sqlalchemy.orm.attributes import set_committed_value
 from traitlets import HasTraits
 from traitlets.utils.importstring import import_item
 
+from grader.classroom import preprocessors
 from grader.classroom.ledger import Ledger
 from grader.classroom.preprocessors import RepairSubmission
 from grader.classroom.rows import Batch, Submission
 
-__all__ = ["Lent", "Resources", "Step", "Steps"]
+__all__ = ["Lent", "Resources", "Step", "Steps", "lending"]
 
 Resources = dict[str, Any]
 Step = Callable[[NotebookNode, Resources], tuple[NotebookNode, Resources]]
 
-OPENING = (getgrades, latesubmissions, overwritecells, overwritekernelspec, saveautogrades)
+OPENING: tuple[Any, ...] = (
+    getgrades,
+    latesubmissions,
+    overwritecells,
+    overwritekernelspec,
+    saveautogrades,
+    preprocessors,
+)
 KNOWN = ("nbgrader.preprocessors.", "nbconvert.preprocessors.", "grader.classroom.preprocessors")
 
 
@@ -92,9 +100,9 @@ def _find(rows: dict[Any, Any], key: Any, what: str) -> Any:
 
 
 @contextmanager
-def _lending(book: Lent) -> Iterator[None]:
-    """Inside, nbgrader's own steps that open a gradebook are given `book`."""
-    opened = [module.Gradebook for module in OPENING]
+def lending(book: Any) -> Iterator[None]:
+    """Inside, nbgrader's own steps and ours that open a gradebook are given `book`."""
+    opened: list[Any] = [module.Gradebook for module in OPENING]
     try:
         for module in OPENING:
             module.Gradebook = lambda *_: book
@@ -143,7 +151,7 @@ class Steps:
 
     def _on_loaded_rows(self, step: Step) -> Step:
         def run(nb: NotebookNode, resources: Resources) -> tuple[NotebookNode, Resources]:
-            with _lending(self.book()):
+            with lending(self.book()):
                 return step(nb, resources)
 
         return run

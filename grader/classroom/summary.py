@@ -11,8 +11,11 @@ from traitlets.config import Config
 from grader.classroom.changes import ScoreChange
 from grader.classroom.folder import ClassFolder
 from grader.classroom.gradebook import Row, read_rows
+from grader.classroom.ledger import called
 from grader.classroom.master import load_master
 from grader.classroom.outcome import ExerciseResult, Outcome, Status
+from grader.classroom.settings import gradebook_url
+from grader.classroom.test_sets import TestSet
 from grader.outline import outlines
 
 __all__ = ["ClassSummary", "Entry", "Mistake", "StudentRow", "summarise"]
@@ -63,6 +66,7 @@ class ClassSummary:
     paths: dict[str, str] = field(default_factory=dict)
     grading: str = ""  # where the submissions were graded and in what sandbox
     changes: list[ScoreChange] = field(default_factory=list)  # of submissions that have not changed themselves
+    test_sets: list[TestSet] = field(default_factory=list)
 
     @property
     def out_of(self) -> float:
@@ -98,6 +102,7 @@ class ClassSummary:
             "not_graded_files": self.strays,
             "grading": self.grading,
             "score_changes": [change.to_dict() for change in self.changes],
+            "test_sets": [each.to_dict() for each in self.test_sets],
             "seconds": round(self.seconds, 2),
             **self.paths,
         }
@@ -127,10 +132,11 @@ def _result_dict(result: ExerciseResult) -> dict[str, Any]:
 
 def summarise(folder: ClassFolder, config: Config, *, seconds: float = 0.0, lesson: str | None = None) -> ClassSummary:
     """The class as it stands in the gradebook and the kept outcomes. lesson: only this one."""
-    lessons = {name: load_master(folder, name).out_of for name in folder.lessons() if lesson in (None, name)}
+    url = gradebook_url(folder, config)
+    lessons = {name: load_master(folder, name, url).out_of for name in folder.lessons() if lesson in (None, name)}
     known, points = read_rows(folder, config)
     rows = [_row(folder, student, lessons, points) for student in sorted({*known, *folder.students()})]
-    return ClassSummary(folder, lessons, rows, _mistakes(rows), folder.strays(), seconds, _paths(folder))
+    return ClassSummary(folder, lessons, rows, _mistakes(rows), folder.strays(), seconds, _paths(folder, url))
 
 
 def _row(
@@ -188,9 +194,9 @@ def _sentence(exercise: str, id: str) -> str:
     return found.mistakes.get(id, "") if found else ""
 
 
-def _paths(folder: ClassFolder) -> dict[str, str]:
+def _paths(folder: ClassFolder, url: str) -> dict[str, str]:
     return {
-        "gradebook": str(folder.gradebook),
+        "gradebook": called(url),
         "feedback": str(folder.root / "feedback"),
         "report": str(folder.report),
         "tables": str(folder.tables),

@@ -10,9 +10,10 @@ from rich.text import Text
 from grader.classroom.changes import ScoreChange
 from grader.classroom.outcome import Outcome, Status
 from grader.classroom.summary import ClassSummary, Entry, StudentRow
+from grader.classroom.test_sets import TestSet
 from grader.classroom.words import number
 
-__all__ = ["attention", "print_changes", "print_summary", "progress_line"]
+__all__ = ["attention", "print_changes", "print_summary", "print_test_sets", "progress_line"]
 
 MOST = 10
 STYLE = {Status.GRADED: "", Status.LOOK: "yellow", Status.UNREADABLE: "red", Status.MISSING: "dim"}
@@ -118,6 +119,20 @@ def print_changes(changes: list[ScoreChange], console: Console, *, title: str) -
         before, after = _points(change.before), number(change.after)
         table.add_row(Text(change.student), change.lesson, before, after, Text(moved))
     console.print(table if changes else f"{title}: nothing.", highlight=False)
+
+
+def print_test_sets(found: list[TestSet], console: Console) -> None:
+    """Print which submissions were graded with which version of the tests."""
+    table = Table(title="Tests and who was graded with them", title_justify="left", title_style="bold", box=None)
+    for name in ("lesson", "tests", "since (UTC)"):
+        table.add_column(name, no_wrap=True)
+    table.add_column("graded", justify="right")
+    table.add_column("", overflow="fold")
+    for each in found:
+        some = ", ".join(each.students[:MOST]) + (" ..." if len(each.students) > MOST else "")
+        who = "the tests of now" if each.now else some
+        table.add_row(each.lesson, each.version[:8], each.since or "-", str(len(each.students)), Text(who))
+    console.print(table, highlight=False)
 
 
 def _points(value: float | None) -> str:

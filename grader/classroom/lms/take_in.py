@@ -24,6 +24,7 @@ from grader.classroom.lms.plan import Skipped, make_plan
 from grader.classroom.master import load_master
 from grader.classroom.settings import find_alembic, load_config, setting
 from grader.classroom.students import known_students
+from grader.classroom.terms import read_terms
 from grader.errors import GraderError
 
 __all__ = ["LAYOUTS", "TakenIn", "take_in"]
@@ -80,12 +81,12 @@ def take_in(
 
     layout: one of LAYOUTS; known by the names in the zip where it is not given. lesson: only this one. worksheet:
     Moodle's grading worksheet. before: attempts after this time do not count. timezone: of times that have none
-    (default: the class's c.Exchange.timezone). GraderError, and nothing written, when the zip is refused.
+    (default: c.Exchange.timezone, else that of class.toml). GraderError, and nothing written, when the zip is refused.
     """
     find_alembic()
     folder = ClassFolder.open(path)
     config = load_config(folder)
-    zone = _zone(timezone or str(setting(config, "Exchange", "timezone", "UTC")))
+    zone = _zone(timezone or str(setting(config, "Exchange", "timezone", read_terms(folder.terms_file).local.key)))
     if worksheet is not None and layout not in (None, "moodle"):
         raise GraderError(f"--worksheet is Moodle's, and --from {layout} was given")
     deadline = _moment(before, zone) if before else None
