@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import multiprocessing
 import os
+import signal
 from collections.abc import Iterator
 from concurrent.futures import Executor, ProcessPoolExecutor
 from multiprocessing.forkserver import ensure_running
@@ -29,7 +30,8 @@ class Pool:
         self._context = multiprocessing.get_context("forkserver" if forks else "spawn")
         if forks:
             self._context.set_forkserver_preload(["grader.grading.preload"])
-            ensure_running()
+            with _deaf_to_ctrl_c():
+                ensure_running()
 
     @property
     def warm(self) -> str:
@@ -53,6 +55,17 @@ class Pool:
     def stop(self) -> None:
         if self._shared is not None:
             self._shared.close()
+
+
+@contextlib.contextmanager
+def _deaf_to_ctrl_c() -> Iterator[None]:
+    """Processes started in the block never get a Ctrl-C, which is for the run: they end with it. Else one that is still
+    importing would die with a traceback."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 @contextlib.contextmanager
