@@ -31,8 +31,8 @@ from grader.classroom.outcome import Outcome, Status, from_executed, marks_of
 from grader.classroom.progress import Watcher
 from grader.classroom.settings import find_alembic, gradebook_url, load_config, setting
 from grader.classroom.summary import ClassSummary, summarise
-from grader.classroom.test_sets import remember, test_sets
 from grader.classroom.verdicts import Verdicts
+from grader.classroom.versions import graded_with, remember
 from grader.errors import GraderError
 from grader.grading.engine import Engine, local
 from grader.grading.pool import Pool
@@ -96,7 +96,7 @@ def grade_class(
                 run.enter_held()
                 lateness.enter()
         summary = summarise(folder, config, seconds=time.monotonic() - start, lesson=lesson)
-        found = test_sets(folder, run.versions, (entry.outcome for row in summary.rows for entry in row.entries))
+        found = graded_with(folder, run.versions, (entry.outcome for row in summary.rows for entry in row.entries))
         return replace(summary, grading=engine.describe, changes=run.changes, test_sets=found)
 
 

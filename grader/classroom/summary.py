@@ -15,7 +15,7 @@ from grader.classroom.ledger import called
 from grader.classroom.master import load_master
 from grader.classroom.outcome import ExerciseResult, Outcome, Status
 from grader.classroom.settings import gradebook_url
-from grader.classroom.test_sets import TestSet
+from grader.classroom.versions import TestSet
 from grader.outline import outlines
 
 __all__ = ["ClassSummary", "Entry", "Mistake", "StudentRow", "summarise"]

@@ -10,7 +10,7 @@ from rich.text import Text
 from grader.classroom.changes import ScoreChange
 from grader.classroom.outcome import Outcome, Status
 from grader.classroom.summary import ClassSummary, Entry, StudentRow
-from grader.classroom.test_sets import TestSet
+from grader.classroom.versions import TestSet
 from grader.classroom.words import number
 
 __all__ = ["attention", "print_changes", "print_summary", "print_test_sets", "progress_line"]

@@ -11,7 +11,7 @@ from typing import Any
 from grader.classroom.folder import ClassFolder, write_atomically
 from grader.classroom.outcome import Outcome
 
-__all__ = ["TestSet", "remember", "test_sets"]
+__all__ = ["TestSet", "graded_with", "remember"]
 
 MEMORY = "test_sets.json"
 
@@ -41,7 +41,7 @@ def remember(folder: ClassFolder, versions: Mapping[str, str]) -> None:
         write_atomically(folder.private / MEMORY, json.dumps(told, indent=1) + "\n")
 
 
-def test_sets(folder: ClassFolder, versions: Mapping[str, str], outcomes: Iterable[Outcome]) -> list[TestSet]:
+def graded_with(folder: ClassFolder, versions: Mapping[str, str], outcomes: Iterable[Outcome]) -> list[TestSet]:
     """For each lesson in `versions`, which are those of now, the versions that somebody was graded with, and that."""
     since = folder.read_json(MEMORY)
     students: dict[tuple[str, str], list[str]] = {(lesson, version): [] for lesson, version in versions.items()}
