@@ -14,7 +14,13 @@ from grader.classroom.master import grade_id
 __all__ = ["ATTACKS"]
 
 TEST = "test_relu"
-_FULL = "def grade(exercise, thing):\n    return 4.0\n\n\ncheck = hint = explain = progress = lambda *a, **k: None\n"
+_FULL = """def grade(exercise, thing):
+    return 4.0
+
+
+def __getattr__(name):
+    return lambda *a, **k: None
+"""
 
 
 def _test(notebook: NotebookNode) -> NotebookNode:
