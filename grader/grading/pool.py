@@ -9,15 +9,19 @@ import contextlib
 import multiprocessing
 import os
 import signal
-from collections.abc import Iterator
-from concurrent.futures import Executor, ProcessPoolExecutor
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor, Future, ProcessPoolExecutor
+from multiprocessing import resource_tracker
 from multiprocessing.forkserver import ensure_running
+from typing import Any, TypeVar
 
 from grader.grading.level import Level
 from grader.grading.program import SharedWarm
 from grader.grading.sandbox import choose_level
 
 __all__ = ["Pool", "cores", "pool"]
+
+T = TypeVar("T")
 
 
 class Pool:
@@ -42,7 +46,7 @@ class Pool:
         """An executor."""
         from grader.grading.worker import start_in_pool
 
-        return ProcessPoolExecutor(self.workers, mp_context=self._context, initializer=start_in_pool)
+        return _Workers(self.workers, mp_context=self._context, initializer=start_in_pool)
 
     def close(self, executor: Executor) -> None:
         """End an executor without waiting for what its processes are at."""
@@ -57,10 +61,22 @@ class Pool:
             self._shared.close()
 
 
+class _Workers(ProcessPoolExecutor):
+    """A Ctrl-C waits until a worker that is being started is known, so that it is ended with the others."""
+
+    def submit(self, fn: Callable[..., T], /, *args: Any, **kwargs: Any) -> Future[T]:
+        with _deaf_to_ctrl_c():
+            return super().submit(fn, *args, **kwargs)
+
+
 @contextlib.contextmanager
 def _deaf_to_ctrl_c() -> Iterator[None]:
-    """Processes started in the block never get a Ctrl-C, which is for the run: they end with it. Else one that is still
-    importing would die with a traceback."""
+    """A Ctrl-C comes after the block, and never to the processes that are started in it: they end with the run. One
+    that is still importing would die with a traceback else."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    resource_tracker.ensure_running()  # where it has to be started, it lets the signal through again
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
