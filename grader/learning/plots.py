@@ -1,7 +1,8 @@
 """Figures for the lessons: one look that reads on a white page and on JupyterLab's dark one.
 
 The background is transparent; text, spines and curves are mid-tones with a contrast of at least 3 : 1 on
-white and on #111. The look belongs to the figure: matplotlib's global settings stay as they are.
+white and on #111. The look belongs to the figure: matplotlib's global settings stay as they are. In a notebook
+a figure is shown with its alt text (output.py).
 """
 
 from __future__ import annotations
@@ -17,6 +18,9 @@ from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
 from matplotlib.patches import FancyBboxPatch
+
+from grader.learning.notebook import in_a_kernel
+from grader.learning.output import bundle, in_words
 
 __all__ = ["COLORS", "TEXT", "canvas", "chain", "figure", "heat", "load_backend"]
 
@@ -63,10 +67,28 @@ class _CourseAxes(Axes):
 
 
 class _CourseFigure(Figure):
-    """A figure whose own title and texts keep the look."""
+    """A figure whose own title and texts keep the look, and which a notebook shows with its alt text."""
+
+    def __init__(self, *args: Any, alt: str = "", **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.alt = alt
 
     def text(self, *args: Any, **kwargs: Any) -> Any:
         return super().text(*args, **_with_color(kwargs))
+
+    def show(self, warn: bool = True) -> None:
+        """Show it here and now in a notebook; matplotlib would wait for the cell's end, and warn that it has no window."""
+        if in_a_kernel():
+            self._ipython_display_()
+        else:
+            super().show(warn=warn)
+
+    def _ipython_display_(self) -> None:
+        from IPython.display import display
+
+        data, metadata = bundle(self, self.alt or in_words(self))
+        plt.close(self)  # else Jupyter shows it once more when the cell ends
+        display(data, metadata=metadata, raw=True)  # type: ignore[no-untyped-call]
 
 
 def _with_color(kwargs: dict[str, Any], *, unless: Sequence[str] = ()) -> dict[str, Any]:
@@ -77,16 +99,23 @@ def _with_color(kwargs: dict[str, Any], *, unless: Sequence[str] = ()) -> dict[s
 
 
 def figure(
-    columns: int = 1, rows: int = 1, *, width: float | None = None, height: float | None = None, **kwargs: Any
+    columns: int = 1,
+    rows: int = 1,
+    *,
+    width: float | None = None,
+    height: float | None = None,
+    alt: str = "",
+    **kwargs: Any,
 ) -> tuple[Figure, Any]:
     """A figure in the course's look, and its axes: one Axes, or an array of them as `plt.subplots` gives.
 
     width and height are those of the whole figure in inches (4.2 and 2.8 a panel where not given, at most 10
-    wide); further keyword arguments (sharey=True, ...) go to `plt.subplots`.
+    wide); further keyword arguments (sharey=True, ...) go to `plt.subplots`. alt says what is to be seen, for whoever
+    cannot see it; without one it is put together from titles, labels and legends.
     """
     size = (width or min(4.2 * columns, 10.0), height or 2.8 * rows)
     kwargs["subplot_kw"] = {"axes_class": _CourseAxes, **kwargs.get("subplot_kw", {})}
-    options = {"FigureClass": _CourseFigure, "layout": "constrained", "frameon": False, **kwargs}
+    options = {"FigureClass": _CourseFigure, "layout": "constrained", "frameon": False, "alt": alt, **kwargs}
     load_backend()
     with mpl.rc_context(_STYLE):
         return plt.subplots(rows, columns, figsize=size, **options)

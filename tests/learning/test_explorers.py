@@ -24,7 +24,7 @@ from grader.errors import GraderError
 from grader.learning import explorers
 from grader.learning.explorers import differences, gradcheck, graph, kink, ste, vjp
 from grader.learning.explorers.explorer import Picture, frames, panels
-from grader.learning.explorers.output import bundle
+from grader.learning.output import bundle
 
 ROOT = Path(__file__).parents[2]
 X = torch.tensor([0.5, -1.0, 0.8, -0.3], dtype=torch.float64)
@@ -191,7 +191,8 @@ def test_what_an_explorer_cannot_use_is_said_in_words() -> None:
 @pytest.mark.parametrize("name", EVERY)
 def test_every_picture_is_a_png_with_alt_text(name: str) -> None:
     draw, values = EVERY[name]
-    data, metadata = bundle(last(draw, **values), note="a note")
+    picture = last(draw, **values)
+    data, metadata = bundle(picture.figure, picture.alt, note="a note")
     assert base64.b64decode(data["image/png"]).startswith(b"\x89PNG")
     alt = data["text/plain"]
     assert len(alt.split()) > 10
@@ -203,7 +204,7 @@ def test_every_picture_is_a_png_with_alt_text(name: str) -> None:
 def test_alt_text_is_escaped() -> None:
     figure, _ = panels(1, height=2)
     plt.close(figure)
-    data, _ = bundle(Picture(figure, 'a < b & "c"'), note="<i>")
+    data, _ = bundle(figure, 'a < b & "c"', note="<i>")
     assert 'alt="a &lt; b &amp; &quot;c&quot;"' in data["text/html"]
     assert "&lt;i&gt;" in data["text/html"]
 

@@ -13,13 +13,16 @@ from typing import Any
 
 import matplotlib
 import matplotlib.pyplot as plt
+import nbformat
 import numpy as np
 import pytest
 import torch
 from matplotlib.axes import Axes
 from matplotlib.colors import to_hex, to_rgb
 from matplotlib.figure import Figure
+from nbclient import NotebookClient
 
+from grader.learning.output import in_words
 from grader.learning.plots import COLORS, TEXT, chain, figure, heat
 
 ROOT = Path(__file__).parents[2]
@@ -145,3 +148,39 @@ def test_chain_labels_every_arrow_in_order() -> None:
 def test_chain_counts_its_arrows() -> None:
     with pytest.raises(ValueError, match="2 nodes have 3 arrows"):
         chain(figure()[1], nodes=["f", "g"], forward=["x", "y"], backward=["dx", "dy"])
+
+
+# --- with words, for whoever cannot see it ---
+
+
+def executed(*sources: str, **environ: str) -> list[Any]:
+    """The outputs of each cell, as a real kernel gives them."""
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(source) for source in sources])
+    env = {**os.environ, "PYTHONPATH": str(ROOT), "MPLBACKEND": "module://matplotlib_inline.backend_inline", **environ}
+    NotebookClient(notebook, kernel_name="python3", timeout=120).execute(env=env)
+    return [cell.outputs for cell in notebook.cells]
+
+
+def test_words_are_put_together_where_a_lesson_gives_none() -> None:
+    fig, (left, right) = figure(columns=2)
+    left.set(title="Accuracy", xlabel="step", ylabel="share")
+    left.plot([0, 1], label="tanh")
+    left.plot([1, 0], label="sign")
+    right.set(xlabel="x")
+    fig.suptitle("Two nets")
+    assert in_words(fig) == "Two nets. Accuracy: share against step, showing tanh, sign. over x."
+    assert in_words(figure()[0]) == "A picture without a title."
+
+
+@pytest.mark.parametrize("how", ["fig.show()", "fig", "pass", "display(fig)", "fig.show(); print('after')"])
+def test_a_notebook_shows_a_figure_once_and_with_its_words(how: str) -> None:
+    """Whether it is shown, the last line of a cell, or left to Jupyter; on a desktop and under nbgrader as well."""
+    make = "from grader.learning.plots import figure\n"
+    make += "fig, ax = figure(alt='a line < that \"rises\"'); _ = ax.plot([0, 1])\n"
+    environ = {"DISPLAY": ":0", "NBGRADER_EXECUTION": "autograde"}
+    first, *more = executed(make + how, **environ)[0]
+    assert [out.get("text") for out in more] == (["after\n"] if "after" in how else [])
+    assert set(first.data) == {"image/png", "text/html", "text/plain"}
+    assert first.data["text/plain"] == "a line < that \"rises\""
+    assert 'alt="a line &lt; that &quot;rises&quot;"' in first.data["text/html"]
+    assert first.metadata["image/png"]["alt"] == first.data["text/plain"]

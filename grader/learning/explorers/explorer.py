@@ -16,8 +16,8 @@ import matplotlib.pyplot as plt
 from matplotlib.figure import Figure
 
 from grader.guard import one_thread
-from grader.learning.explorers.output import bundle
 from grader.learning.notebook import in_a_notebook
+from grader.learning.output import bundle
 from grader.learning.plots import figure, load_backend
 
 __all__ = ["Choice", "Control", "Draw", "Picture", "Slider", "explore", "frames", "panels"]
@@ -76,7 +76,8 @@ def explore(draw: Draw, controls: Mapping[str, Control], *, columns: tuple[tuple
     if "IPython" in sys.modules:
         from IPython.display import display
 
-        data, metadata = bundle(last, note="Open this notebook in JupyterLab and run the cell to move the controls.")
+        note = "Open this notebook in JupyterLab and run the cell to move the controls."
+        data, metadata = bundle(last.figure, last.alt, note=note)
         display(data, metadata=metadata, raw=True)  # type: ignore[no-untyped-call]
     else:
         print(last.alt)

@@ -19,7 +19,7 @@ from IPython.core.getipython import get_ipython
 from IPython.display import display, update_display
 
 from grader.learning.explorers.explorer import Choice, Control, Draw, Picture, Slider, frames
-from grader.learning.explorers.output import bundle
+from grader.learning.output import bundle
 
 __all__ = ["Live"]
 
@@ -56,7 +56,7 @@ class Live:
         _close_what_the_cell_had(self)
         controls = {**self.box._repr_mimebundle_(), "text/plain": _ELSEWHERE}
         display(controls, raw=True)  # type: ignore[no-untyped-call]
-        data, metadata = bundle(last, note=_NOTE)
+        data, metadata = bundle(last.figure, last.alt, note=_NOTE)
         display(data, metadata=metadata, raw=True, display_id=self.id)  # type: ignore[no-untyped-call]
 
     def close(self) -> None:
@@ -98,7 +98,7 @@ class Live:
         try:
             picture = next(self.film, None)
             if picture is not None:
-                data, metadata = bundle(picture, note=_NOTE)
+                data, metadata = bundle(picture.figure, picture.alt, note=_NOTE)
                 self._update(data, metadata)
                 self._say("")
         except (Exception, KeyboardInterrupt) as error:
