@@ -66,13 +66,15 @@ x.grad
 # %%
 from grader.learning.plots import chain, figure
 
-fig, ax = figure(width=8, height=1.8)
+fig, ax = figure(width=8, height=1.8, alt="Two boxes in a row, Triple and square. Going right: x = 5, y = 15, L = 225. "
+                 "Coming back: dL/dL = 1, dL/dy = 30, dL/dx = 90.")
 chain(
     ax,
     nodes=["Triple", "square"],
     forward=["x = 5", "y = 15", "L = 225"],
     backward=["dL/dx = 90", "dL/dy = 30", "dL/dL = 1"],
 )
+fig.show()
 
 # %% [markdown]
 # Now the same operation with a mistake: the backward returns the slope of $3x$ and forgets `grad_output`.
@@ -196,12 +198,13 @@ step = step * 2
 step
 
 # %% [markdown]
-# 2, 4, 8; and after the first cell 2 again. The variable lives on between runs. So an exercise can look solved because of a cell you have since changed or
-# deleted, or look broken because its cell was not run again. `NameError: name 'torch' is not defined` means that an
-# earlier cell has not been run since the start.
+# 2, 4, 8; and after the first cell 2 again. The variable lives on between runs. So an exercise can look solved because
+# of a cell you have since changed or deleted, or look broken because its cell was not run again.
+# `NameError: name 'torch' is not defined` means that an earlier cell has not been run since the start.
 #
 # - **Start clean:** menu *Kernel → Restart Kernel and Run All Cells*. Nothing you typed is lost; only variables are.
 #   Do this once before you call a lesson finished.
+# - **You are asked to select a kernel:** a cell was run before the notebook was ready. *Python 3* is right, press *Select*.
 # - **A cell does not come to an end:** the square ■ in the toolbar (or *Kernel → Interrupt Kernel*) stops it.
 # - **One exercise afresh:** add `restore("double")` as the last line of the exercise's own cell and run it. The cell
 #   turns back into what it was at first, and nothing else does. What you had written is kept in `.grader/kept` beside

@@ -302,7 +302,8 @@ for node, _ in L.grad_fn.next_functions:
     print("which goes on to ", node)
 
 # %%
-fig, ax = figure(width=9, height=2.7)
+fig, ax = figure(width=9, height=2.7, alt="Four nodes: x goes to sin and to the product, sin to the product, the product "
+                 "to L. Gradients come back: 1 to the product, 0.841 to x, 1 to sin and from it 0.540 to x, 1.382 in all.")
 places = {"x": (0, 0), "sin": (1.3, 0.8), "×": (2.9, 0), "L": (4.2, 0)}
 for name, (a, b) in places.items():
     ring = {"boxstyle": "circle,pad=0.5", "fc": "none", "ec": TEXT}
@@ -323,7 +324,8 @@ for start, end, bend, forward, back, (a, b) in arrows:
     ax.text(a, b, back, ha="center", va="center", color=COLORS[1])
 ax.text(-0.1, -0.5, "x.grad = 0.540 + 0.841\n= 1.382", ha="center", va="top", color=COLORS[1])
 ax.set(xlim=(-0.9, 4.7), ylim=(-1.05, 1.2))
-ax.axis("off");
+ax.axis("off")
+fig.show()
 
 # %% [markdown]
 # *In the picture:* four nodes, x, sin, × and L. Blue arrows carry values from left to right. Orange arrows carry

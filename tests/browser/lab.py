@@ -3,12 +3,24 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from pathlib import PurePosixPath
 from urllib.parse import urlsplit
 
 from playwright.sync_api import Locator, Page, expect
 
-__all__ = ["NOTEBOOK", "cell_with", "open_lesson", "retype", "run", "run_all_above"]
+__all__ = [
+    "NOTEBOOK",
+    "cell_with",
+    "open_lesson",
+    "retype",
+    "run",
+    "run_all",
+    "run_all_above",
+    "save",
+    "theme",
+    "walk",
+]
 
 # JupyterLab renders cells as they scroll into view, so look in the notebook that is on top only.
 NOTEBOOK = ".jp-NotebookPanel:not(.lm-mod-hidden)"
@@ -20,6 +32,8 @@ def open_lesson(page: Page, url: str) -> None:
     tab = page.locator("#jp-main-dock-panel .lm-TabBar-tab.lm-mod-current")
     expect(tab).to_contain_text(PurePosixPath(urlsplit(url).path).name)
     page.wait_for_selector(f"{NOTEBOOK} .jp-Notebook .jp-Cell")
+    # Idle is also what a notebook without a kernel is, in its first second; who runs a cell then is asked for one.
+    expect(page.locator(f"{NOTEBOOK} .jp-KernelName")).to_contain_text("Python 3")
     expect(page.locator(f"{NOTEBOOK} .jp-Notebook-ExecutionIndicator[data-status=idle]")).to_be_visible()
 
 
@@ -59,7 +73,46 @@ def run(page: Page, cell: Locator) -> Locator:
 def run_all_above(page: Page, cell: Locator) -> None:
     """Menu Run > Run All Above Selected Cell, and wait for the kernel to be idle."""
     cell.locator(".cm-content").click()
-    page.get_by_role("menuitem", name="Run", exact=True).click()
-    page.get_by_role("menuitem", name="Run All Above Selected Cell").click()
+    choose(page, "Run", "Run All Above Selected Cell")
+    wait_for_kernel(page)
+
+
+def run_all(page: Page) -> None:
+    """Menu Run > Run All Cells, and wait for the kernel to be idle. Running stops at the first error, as for anybody."""
+    choose(page, "Run", "Run All Cells")
+    wait_for_kernel(page)
+
+
+def choose(page: Page, *path: str) -> None:
+    """The entry of the menu bar at the end of this path."""
+    page.get_by_role("menuitem", name=path[0], exact=True).click()
+    for name in path[1:]:
+        page.locator(".lm-Menu-itemLabel", has_text=re.compile(rf"^{re.escape(name)}$")).last.click()
+
+
+def wait_for_kernel(page: Page) -> None:
     expect(page.locator(f"{NOTEBOOK} .jp-InputPrompt", has_text="[*]")).to_have_count(0)
     expect(page.locator(f"{NOTEBOOK} .jp-Notebook-ExecutionIndicator[data-status=idle]")).to_be_visible()
+
+
+def save(page: Page) -> None:
+    page.keyboard.press("Control+s")
+    expect(page.locator("#jp-main-dock-panel .lm-TabBar-tab.lm-mod-current.jp-mod-dirty")).to_have_count(0)
+
+
+def theme(page: Page, name: str) -> None:
+    choose(page, "Settings", "Theme", name)
+    expect(page.locator("body")).to_have_attribute("data-jp-theme-name", name)
+    page.wait_for_timeout(500)
+
+
+def walk(page: Page) -> Iterator[int]:
+    """Scroll the notebook from top to bottom, a screen at a time; the number of each stop."""
+    outer = page.locator(f"{NOTEBOOK} .jp-WindowedPanel-outer")
+    outer.evaluate("panel => panel.scrollTo(0, 0)")
+    for number in range(200):
+        page.wait_for_timeout(400)  # cells are rendered as they come into view
+        yield number
+        if outer.evaluate("panel => panel.scrollTop + panel.clientHeight > panel.scrollHeight - 2"):
+            return
+        outer.evaluate("panel => panel.scrollBy({top: panel.clientHeight - 60, behavior: 'instant'})")
