@@ -66,8 +66,9 @@ x.grad
 # %%
 from grader.learning.plots import chain, figure
 
-fig, ax = figure(width=8, height=1.8, alt="Two boxes in a row, Triple and square. Going right: x = 5, y = 15, L = 225. "
-                 "Coming back: dL/dL = 1, dL/dy = 30, dL/dx = 90.")
+fig, ax = figure(width=8, height=1.8, alt=(
+    "Two boxes in a row, Triple and square. Going right: x = 5, y = 15, L = 225. "
+    "Coming back: dL/dL = 1, dL/dy = 30, dL/dx = 90."))
 chain(
     ax,
     nodes=["Triple", "square"],
@@ -118,6 +119,7 @@ check("double", Triple)
 # - the **points**: part of an answer can earn part of them;
 # - the grey box: if the mistake is a well-known one, a sentence about it;
 # - below it what the single checks **observed**, with numbers, the likely cause and where to look;
+# - **Where**: a picture of your answer beside the right one, the difference shaded;
 # - *See … fail yourself*: open it for a few lines of code that repeat the first failure in a cell of your own.
 #
 # Each observation starts with the short name of its check. You can look that up:

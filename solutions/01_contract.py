@@ -302,8 +302,9 @@ for node, _ in L.grad_fn.next_functions:
     print("which goes on to ", node)
 
 # %%
-fig, ax = figure(width=9, height=2.7, alt="Four nodes: x goes to sin and to the product, sin to the product, the product "
-                 "to L. Gradients come back: 1 to the product, 0.841 to x, 1 to sin and from it 0.540 to x, 1.382 in all.")
+fig, ax = figure(width=9, height=2.7, alt=(
+    "Four nodes: x goes to sin and to the product, sin to the product, the product to L. Gradients "
+    "come back: 1 to the product, 0.841 to x, 1 to sin, from it 0.540 to x, where it makes 1.382."))
 places = {"x": (0, 0), "sin": (1.3, 0.8), "×": (2.9, 0), "L": (4.2, 0)}
 for name, (a, b) in places.items():
     ring = {"boxstyle": "circle,pad=0.5", "fc": "none", "ec": TEXT}
@@ -660,7 +661,10 @@ grade("scale_by", ScaleBy)
 
 # %%
 class ColumnScale(Function):
-    """y = x * factor along the last dimension; x of any leading shape, factor of shape (n,) or None for no factor."""
+    """y = x * factor along the last dimension.
+
+    x of any leading shape, factor of shape (n,) or None for no factor.
+    """
 
     @staticmethod
     def forward(ctx, x, factor=None):
@@ -736,7 +740,10 @@ layer.factor.detach()  # the data were made with 0.5, -1, 2
 
 # %% nbgrader={"grade": false, "grade_id": "linear", "locked": false, "schema_version": 3, "solution": true}
 class LinearFunction(Function):
-    """y = x @ weight.T + bias; x (..., inputs), weight (outputs, inputs), bias (outputs,) or None; y (..., outputs)."""
+    """y = x @ weight.T + bias.
+
+    x (..., inputs), weight (outputs, inputs), bias (outputs,) or None; y (..., outputs).
+    """
 
     @staticmethod
     def forward(ctx, x, weight, bias=None):
@@ -835,6 +842,8 @@ progress()
 #
 # <details><summary>You restart the kernel tomorrow. Is your progress lost?</summary>
 # No, it is kept in your own folder, and <code>progress()</code> shows it. Only variables are gone: run the cells again.</details>
+#
+# Next: **02_relu**, a function made of pieces, and what to keep for its backward.
 #
 # ## Further reading
 #

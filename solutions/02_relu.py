@@ -68,8 +68,9 @@ def train(f, steps=40, lr=0.05):
         outputs.append(f(w).item())
     return outputs
 
-fig, ax = figure(width=7, height=2.5, alt="Output over 40 steps of training: with maximum and with clamp it climbs from "
-                 "0 to 1, with torch.relu it stays at 0.")
+fig, ax = figure(width=7, height=2.5, alt=(
+    "Output over 40 steps of training: with maximum and with clamp it climbs from 0 to 1, "
+    "with torch.relu it stays at 0."))
 for (name, f), style in zip(relus.items(), ("-", "-", "--"), strict=True):
     ax.plot(train(f), style, linewidth=2, label=name)
 ax.set(xlabel="step", ylabel="output f(w)", yticks=[0, 0.5, 1])
@@ -644,8 +645,9 @@ print("value", y.tolist(), "slope", x.grad.tolist())
 xs = torch.linspace(-8, 8, 400, requires_grad=True)
 (slope,) = torch.autograd.grad(F.silu(xs).sum(), xs)
 
-fig, ax = figure(width=7, height=2.8, alt="swish falls from 0 to -0.28 near x = -1.3 and then rises like x. Its slope "
-                 "starts at 0, dips below it, rises above 1 near x = 2.4 and settles at 1.")
+fig, ax = figure(width=7, height=2.8, alt=(
+    "swish falls from 0 to -0.28 near x = -1.3 and then rises like x. Its slope starts at 0, "
+    "dips below it, rises above 1 near x = 2.4 and settles at 1."))
 ax.axhline(0, color=TEXT, linewidth=0.5)
 ax.axhline(1, color=TEXT, linewidth=0.5, linestyle=":")
 ax.plot(xs.detach(), F.silu(xs).detach(), linewidth=2.5, label="swish(x)")
@@ -729,6 +731,8 @@ grade("swish", Swish)
 progress()
 
 # %% [markdown]
+# Next: **03_straight_through**, where the gradient is wrong on purpose.
+#
 # ## Further reading
 #
 # - [Gradients for non-differentiable functions](https://docs.pytorch.org/docs/stable/notes/autograd.html#gradients-for-non-differentiable-functions):

@@ -95,9 +95,9 @@ for name, activation in (("tanh", torch.tanh), ("sign", torch.sign)):
 # right the accuracies over the steps: `tanh` climbs to 1, the signs stay at one half.
 
 # %%
-fig, (left, right) = figure(columns=2, width=9, height=3.2, alt="Left: two crescents of points and eight straight "
-                            "lines that do not part them. Right: test accuracy over 300 steps; tanh climbs to 1, the "
-                            "net of signs stays at one half.")
+fig, (left, right) = figure(columns=2, width=9, height=3.2, alt=(
+    "Left: a ring of points around another, and eight straight lines, all through the middle. "
+    "Right: test accuracy over 300 steps; tanh climbs to 1, the net of signs stays at one half."))
 for label, color in ((0, COLORS[0]), (1, COLORS[1])):
     left.scatter(*x_test[y_test == label].T, s=6, color=color, label=f"class {label}")
 W, b = (t.detach() for t in weights[:2])
@@ -153,8 +153,9 @@ for distance in (0.001, 0.7, 10.3):
 # true one, 0 wherever it exists, and the declared one, 1.
 
 # %%
-fig, (left, right) = figure(columns=2, width=9, height=2.9, alt="Left: stairs that rise along a straight line. Right: "
-                            "the true slope is 0 with a gap at every step, the declared slope is 1 everywhere.")
+fig, (left, right) = figure(columns=2, width=9, height=2.9, alt=(
+    "Left: stairs that rise along a straight line. Right: the true slope is 0 with a gap at every "
+    "step, the declared slope is 1 everywhere."))
 for k in range(-3, 4):
     name = "forward: the stairs" if k == 0 else None
     left.plot([k / 2, k / 2 + 0.5], [k / 2, k / 2], color=COLORS[0], linewidth=3, label=name)
@@ -500,8 +501,9 @@ for row in table:
 # half a step beyond the end values on both sides.
 
 # %%
-fig, ax = figure(width=7, height=3, alt="Stairs of width 0.25 from -1 to 0.75, along a dashed line of slope 1 that is "
-                 "level outside a shaded window from -1.125 to 0.875.")
+fig, ax = figure(width=7, height=3, alt=(
+    "Stairs of width 0.25 from -1 to 0.75, along a dashed line of slope 1 that is level outside a "
+    "shaded window from -1.125 to 0.875."))
 xs = torch.linspace(-1.6, 1.4, 1201)
 q = torch.round(xs / 0.25)
 ax.axvspan(-4.5 * 0.25, 3.5 * 0.25, color=COLORS[1], alpha=0.15, linewidth=0)
@@ -728,8 +730,9 @@ grade("train_binary", train_binary)
 # within a hundred steps, beside `tanh`, while the built-in sign stays where it was.
 
 # %%
-fig, ax = figure(width=7, height=2.8, alt="Test accuracy over 300 steps: tanh climbs to 1, the built-in sign stays at one "
-                 "half, and your net of signs is the third curve, once it is written.")
+fig, ax = figure(width=7, height=2.8, alt=(
+    "Test accuracy over 300 steps: tanh climbs to 1, the built-in sign stays at one half, "
+    "and your net of signs is the third curve, once it is written."))
 for (name, curve), color in zip(curves.items(), COLORS[2:], strict=False):
     ax.plot(range(0, 301, 20), curve, color=color, linewidth=1.5, label=name)
 try:
@@ -782,6 +785,8 @@ fig.show()
 progress()
 
 # %% [markdown]
+# Next: **04_gradcheck**, how to know that a backward is right, and three broken ones to mend.
+#
 # ## Further reading
 #
 # - [Estimating or Propagating Gradients Through Stochastic Neurons](https://arxiv.org/abs/1308.3432), Bengio, Léonard and

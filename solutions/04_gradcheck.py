@@ -91,8 +91,8 @@ def train(activation, steps=400):
     return losses
 
 curves = {"SigmoidA": train(SigmoidA.apply), "SigmoidB": train(SigmoidB.apply)}
-fig, ax = figure(width=6.5, height=2.6, alt="Two losses that fall over the steps: " + ", ".join(
-    f"{name} ends at {losses[-1]:.3f}" for name, losses in curves.items()))
+ends = ", ".join(f"{name} ends at {losses[-1]:.3f}" for name, losses in curves.items())
+fig, ax = figure(width=6.5, height=2.6, alt=f"Two losses that fall over the steps: {ends}")
 for name, losses in curves.items():
     ax.plot(losses, label=f"{name}, ends at {losses[-1]:.3f}")
 ax.set(xlabel="step", ylabel="loss", ylim=(0, None))
@@ -360,9 +360,9 @@ for value in (0.3, 3e-7, 0.0):
 # Put the kink under the microscope, with a field of view of a few $\varepsilon$:
 
 # %%
-fig, (left, right) = figure(columns=2, width=9, height=3, alt="Left: ReLU near 0 and the chord around x = 0.3 eps, "
-                            "which starts left of the kink: slope 0.65, not 1. Right: within eps of the kink the "
-                            "measured slope is a ramp from 0 to 1, the backward's a step.")
+fig, (left, right) = figure(columns=2, width=9, height=3, alt=(
+    "Left: ReLU near 0 and the chord around x = 0.3 eps, which starts left of the kink: slope 0.65, "
+    "not 1. Right: within eps of the kink the measured slope is a ramp from 0 to 1, the backward's a step."))
 eps, at = 1.0, 0.3   # in units of 1e-6
 z = torch.linspace(-2, 2, 201)
 left.plot(z, z.relu(), color=COLORS[0], linewidth=3)
@@ -652,8 +652,9 @@ def analytic_jacobian(f, x):
 
 def side_by_side(f, x, title):
     N, A = numerical_jacobian(f, x), analytic_jacobian(f, x)
-    fig, axes = figure(columns=3, width=9, height=2.9, alt=f"{title}: three matrices side by side, measured, asked and "
-                       f"their difference, which is {(A - N).abs().max():.2g} at most.")
+    fig, axes = figure(columns=3, width=9, height=2.9, alt=(
+        f"{title}: three matrices side by side, measured, asked and their difference, "
+        f"which is {(A - N).abs().max():.2g} at most."))
     limit = max(N.abs().max(), A.abs().max()).item()
     panels = {"N, measured": N, "A, asked": A, "A − N": A - N}
     for ax, (name, values) in zip(axes, panels.items(), strict=True):
@@ -1035,6 +1036,8 @@ grade("fix_norm", FixedNorm)
 progress()
 
 # %% [markdown]
+# That was the last lesson. Is something still open? The list above names it, and an exercise is never too late.
+#
 # ## Further reading
 #
 # - [Gradcheck mechanics](https://docs.pytorch.org/docs/stable/notes/gradcheck.html): how PyTorch's own check works, its fast

@@ -56,13 +56,11 @@ def dashboard(lessons: Lessons, states: States, following: Exercise | None, note
     )
 
 
-def strip(lesson: str, own: list[Exercise], states: States, following: Exercise | None) -> Card:
-    """One lesson in a line or two: its bar, a sign for each exercise, what to do next."""
+def strip(lesson: str, own: list[Exercise], states: States) -> Card:
+    """One lesson in a line or two: its bar, a sign for each exercise, what to do next in it."""
     passed = f"{_passed(own, states)} of {len(own)} passed"
-    here = following is not None and following.lesson == lesson
-    advice = f"Next: `{following.id}`" if following is not None and here else "This lesson is done."
-    if not here and _passed(own, states) < len(own):
-        advice = ""
+    following = next((exercise for exercise in own if not _of(states, exercise).passed), None)
+    advice = f"Next: `{following.id}`" if following else "This lesson is done."
     chips = "".join(_chip(exercise, _of(states, exercise)) for exercise in own)
     signs = "  ".join(f"{MARK[_of(states, e).word]} {e.id}" for e in own)
     row = "display:flex;flex-wrap:wrap;align-items:center;gap:.2em .9em"

@@ -115,7 +115,7 @@ def _strip(name: str, stock: Progress) -> Card:
     found = [lesson for lesson in stock.lessons if lesson == name or lesson.split("_")[0] == name]
     if not found:
         return message(f"There is no lesson `{name}`", [f"Lessons: {', '.join(stock.lessons)}."], mood="sorry")
-    card = strip(found[0], stock.lessons[found[0]], stock.states, stock.next)
+    card = strip(found[0], stock.lessons[found[0]], stock.states)
     return _Strip(card.text, card.html)
 
 

@@ -28,7 +28,7 @@ def track(items: Iterable[T], label: str = "working") -> Iterator[T]:
     """The items one by one, with a bar that says how many are done.
 
     A loop left early, with the stop button, by an error or by `break`, leaves one line that says after how many
-    items. The exception goes on its way.
+    items, if any. The exception goes on its way.
     """
     total = len(items) if isinstance(items, Sized) else 0
     bar = _bar(label, total)
@@ -43,7 +43,8 @@ def track(items: Iterable[T], label: str = "working") -> Iterator[T]:
                 shown = now
                 bar.show(_line(label, done, total), done)
     except BaseException:  # GeneratorExit among them: the loop's own code raised, or left
-        bar.end(f"{label}: stopped after {_count(done, total)}. What these steps did is kept.")
+        if done:
+            bar.end(f"{label}: stopped after {_count(done, total)}. What these steps did is kept.")
         raise
     else:
         if bar.is_shown:

@@ -255,6 +255,9 @@ def test_strip_of_a_lesson(folder: Path) -> None:
     assert "✓ relu" in str(strip)
     assert "Next: swish" in str(strip)
     assert "sign_clipped" not in strip._repr_html_()
+    assert "Next: sign_clipped" in str(progress("03")), "each strip speaks of its own lesson"
+    check("sign_clipped", points=2, passed=True)
+    assert "This lesson is done." in str(progress("03"))
     assert str(progress("02")) == str(strip)
     assert "no lesson `05`" in str(progress("05"))
 
