@@ -42,9 +42,9 @@ def chromium() -> Iterator[Browser]:
         browser.close()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def course(chromium: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Course]:
-    """The course as a learner has it served: a new folder, an empty home."""
+    """The course as a learner has it served: a new folder, an empty home, nothing done yet. One for each module."""
     with serving(tmp_path_factory.mktemp("learner") / "my course") as served:
         yield served
 

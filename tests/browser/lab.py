@@ -11,8 +11,11 @@ from playwright.sync_api import Locator, Page, expect
 
 __all__ = [
     "NOTEBOOK",
+    "OUTPUTS",
     "cell_with",
+    "choose",
     "open_lesson",
+    "ready",
     "retype",
     "run",
     "run_all",
@@ -24,6 +27,7 @@ __all__ = [
 
 # JupyterLab renders cells as they scroll into view, so look in the notebook that is on top only.
 NOTEBOOK = ".jp-NotebookPanel:not(.lm-mod-hidden)"
+OUTPUTS = ".jp-OutputArea-output:not(:empty)"  # a first check leaves an empty one, where it said that it gets ready
 
 
 def open_lesson(page: Page, url: str) -> None:
@@ -31,6 +35,11 @@ def open_lesson(page: Page, url: str) -> None:
     page.goto(f"{url}&reset")
     tab = page.locator("#jp-main-dock-panel .lm-TabBar-tab.lm-mod-current")
     expect(tab).to_contain_text(PurePosixPath(urlsplit(url).path).name)
+    ready(page)
+
+
+def ready(page: Page) -> None:
+    """Wait until a notebook is shown and its kernel idle."""
     page.wait_for_selector(f"{NOTEBOOK} .jp-Notebook .jp-Cell")
     # Idle is also what a notebook without a kernel is, in its first second; who runs a cell then is asked for one.
     expect(page.locator(f"{NOTEBOOK} .jp-KernelName")).to_contain_text("Python 3")
@@ -67,7 +76,7 @@ def run(page: Page, cell: Locator) -> Locator:
     page.keyboard.press("Control+Enter")
     expect(prompt).not_to_have_text(before)
     expect(prompt).to_have_text(re.compile(r"^\[\d+\]:$"))
-    return cell.locator(".jp-OutputArea-output")
+    return cell.locator(OUTPUTS)
 
 
 def run_all_above(page: Page, cell: Locator) -> None:

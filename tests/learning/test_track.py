@@ -77,6 +77,8 @@ def test_a_stopped_loop_says_in_one_line_what_was_kept(
     assert stop(4, error) == [0, 1, 2, 3]
     said = capsys.readouterr().out
     assert said == "\rtraining: stopped after 4 of 10 steps. What these steps did is kept.\n"
+    assert stop(0, error) == []
+    assert capsys.readouterr().out == ""
 
 
 @pytest.mark.usefixtures("terminal")
@@ -145,7 +147,7 @@ def test_the_first_check_says_that_it_gets_ready_and_leaves_nothing_to_see() -> 
         "    def backward(ctx, g): return 2 * g"
     )
     _, first, second, said = in_a_kernel(setup, "check('double', Double)", "check('double', Double)", "print(said)")
-    assert [output.output_type for output in first] == ["display_data", "execute_result"]
+    assert [output.output_type for output in first] == ["display_data", "display_data"]
     assert first[0].data == {"text/html": "", "text/plain": ""}
-    assert [output.output_type for output in second] == ["execute_result"]
+    assert [output.output_type for output in second] == ["display_data"]
     assert said[0].text.count("getting ready") == 1
