@@ -77,7 +77,7 @@ class _CourseFigure(Figure):
         return super().text(*args, **_with_color(kwargs))
 
     def show(self, warn: bool = True) -> None:
-        """Show it here and now in a notebook; matplotlib would wait for the cell's end, and warn that it has no window."""
+        """Show it here and now in a notebook; matplotlib would wait for its end, or warn that it has no window."""
         if in_a_kernel():
             self._ipython_display_()
         else:

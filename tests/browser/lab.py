@@ -87,7 +87,7 @@ def run_all_above(page: Page, cell: Locator) -> None:
 
 
 def run_all(page: Page) -> None:
-    """Menu Run > Run All Cells, and wait for the kernel to be idle. Running stops at the first error, as for anybody."""
+    """Menu Run > Run All Cells, and wait for the kernel to be idle. It stops at the first error, as for anybody."""
     choose(page, "Run", "Run All Cells")
     wait_for_kernel(page)
 

@@ -84,6 +84,8 @@ def test_what_the_course_shows_breaks_no_rule(page: Page, course: Course, pictur
 
 def area(cell: Locator) -> str:
     """A selector of the outputs of this cell."""
-    cell.evaluate("cell => { document.querySelectorAll('[data-looked-at]').forEach(e => delete e.dataset.lookedAt);"
-                  " cell.querySelector('.jp-Cell-outputWrapper').dataset.lookedAt = 'yes'; }")
+    cell.evaluate(
+        "cell => { document.querySelectorAll('[data-looked-at]').forEach(e => delete e.dataset.lookedAt);"
+        " cell.querySelector('.jp-Cell-outputWrapper').dataset.lookedAt = 'yes'; }"
+    )
     return f"{NOTEBOOK} [data-looked-at]"

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import ConsoleMessage, Locator, Page, expect
+from playwright.sync_api import ConsoleMessage, Page
 
 from tests.browser.lab import NOTEBOOK, open_lesson, run_all, save, theme, walk
 from tests.jupyterlab import Course
@@ -20,7 +20,7 @@ SEEN = f"{NOTEBOOK} .jp-OutputArea-output img"
 
 
 @pytest.fixture
-def complaints(page: Page) -> Iterator[list[str]]:
+def complaints(page: Page) -> list[str]:
     """What the browser's console has to complain of."""
     said: list[str] = []
 
@@ -30,7 +30,7 @@ def complaints(page: Page) -> Iterator[list[str]]:
 
     page.on("console", hear)
     page.on("pageerror", lambda error: said.append(str(error)))
-    yield said
+    return said
 
 
 @pytest.mark.parametrize("lesson", LESSONS)
@@ -42,7 +42,7 @@ def test_it_runs_from_top_to_bottom(
     words: set[str] = set()
     for number in walk(page):
         for image in page.locator(f"{SEEN}:visible").all():
-            words.add(image.get_attribute("alt") or f"no alt text: {large(image)}")
+            words.add(image.get_attribute("alt") or f"no alt text: {image.bounding_box()}")
         if pictures:
             page.screenshot(path=pictures / f"{lesson[:2]}-light-{number:02}.png")
     assert words
@@ -63,11 +63,6 @@ def unexpected(cell: dict[str, Any]) -> Iterator[tuple[str, str]]:
             yield cell["id"], f"{output['ename']}: {output['evalue']}"
         if output.get("name") == "stderr":
             yield cell["id"], "".join(output["text"])
-
-
-def large(image: Locator) -> dict[str, float] | None:
-    box = image.bounding_box()
-    return dict(box) if box else None
 
 
 def look_at_it_dark_and_narrow(page: Page, pictures: Path, lesson: str) -> None:

@@ -21,8 +21,9 @@ from matplotlib.axes import Axes
 from matplotlib.colors import to_hex, to_rgb
 from matplotlib.figure import Figure
 from nbclient import NotebookClient
+from nbconvert import HTMLExporter
 
-from grader.learning.output import in_words
+from grader.learning.output import bundle, in_words
 from grader.learning.plots import COLORS, TEXT, chain, figure, heat
 
 ROOT = Path(__file__).parents[2]
@@ -120,9 +121,7 @@ def test_heat_values_read_on_every_shade() -> None:
     assert min(contrast(image.to_rgba(v)[:3], "white") for v in np.linspace(-1, 1, 41)) >= 4.5
 
 
-@pytest.mark.parametrize(
-    "matrix", [np.zeros((2, 3)), np.zeros((0, 3)), np.full((2, 2), np.nan), np.ones((20, 20))]
-)
+@pytest.mark.parametrize("matrix", [np.zeros((2, 3)), np.zeros((0, 3)), np.full((2, 2), np.nan), np.ones((20, 20))])
 def test_heat_of_odd_matrices_draws(matrix: np.ndarray) -> None:
     fig, ax = figure()
     heat(ax, matrix)
@@ -181,6 +180,17 @@ def test_a_notebook_shows_a_figure_once_and_with_its_words(how: str) -> None:
     first, *more = executed(make + how, **environ)[0]
     assert [out.get("text") for out in more] == (["after\n"] if "after" in how else [])
     assert set(first.data) == {"image/png", "text/html", "text/plain"}
-    assert first.data["text/plain"] == "a line < that \"rises\""
+    assert first.data["text/plain"] == 'a line < that "rises"'
     assert 'alt="a line &lt; that &quot;rises&quot;"' in first.data["text/html"]
     assert first.metadata["image/png"]["alt"] == first.data["text/plain"]
+
+
+def test_a_static_page_shows_it_once_with_its_words() -> None:
+    fig, ax = figure(alt="a line that rises")
+    ax.plot([0, 1])
+    data, metadata = bundle(fig, "a line that rises")
+    shown = nbformat.v4.new_output("display_data", data=data, metadata=metadata)
+    cell = nbformat.v4.new_code_cell("fig.show()", outputs=[shown], execution_count=1)
+    page, _ = HTMLExporter().from_notebook_node(nbformat.v4.new_notebook(cells=[cell]))
+    assert page.count("<img ") == 1
+    assert '<img alt="a line that rises"' in page
