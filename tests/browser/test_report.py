@@ -11,7 +11,7 @@ from playwright.sync_api import Locator, Page, expect
 from grader.checking import check
 from grader.exercises import get
 from grader.report_html import bundles
-from tests.browser.lab import NOTEBOOK, cell_with, open_lesson, retype, run, run_all_above
+from tests.browser.lab import NOTEBOOK, cell_with, open_lesson, retype, run, run_all_above, theme
 from tests.browser.test_learner import NO_UPSTREAM
 from tests.jupyterlab import Course
 
@@ -34,22 +34,14 @@ class LinearFunction(Function):
 """
 
 
-def seen(page: Page, outputs: Locator) -> Locator:
+def seen(outputs: Locator) -> Locator:
     """The picture of a report: the only image there that takes more than a dot of room, and no other lacks alt text."""
-    images = page.locator(f"{NOTEBOOK} .jp-OutputArea-output img:visible")
+    images = outputs.locator("img:visible")
     expect(images.first).to_be_visible()
     large = [i for i in images.all() if (i.bounding_box() or {"width": 0})["width"] > 5]
     assert len(large) == 1
     assert large[0].evaluate("image => image.complete && image.naturalWidth > 200")
     return large[0]
-
-
-def theme(page: Page, name: str) -> None:
-    page.get_by_role("menuitem", name="Settings", exact=True).click()
-    page.locator(".lm-Menu-item", has_text="Theme").first.click()
-    page.locator(".lm-Menu-item", has_text=name).first.click()
-    expect(page.locator("body")).to_have_attribute("data-jp-theme-name", name)
-    page.wait_for_timeout(500)
 
 
 def shoot(page: Page, pictures: Path | None, name: str) -> None:
@@ -67,7 +59,7 @@ def test_a_wrong_answer_is_named_and_shown(page: Page, course: Course, pictures:
     mistake = next(m for m in get("relu").misconceptions if m.id == "no_upstream")
     report = outputs.first
     expect(report).to_contain_text(mistake.sentence)
-    picture = seen(page, outputs)
+    picture = seen(outputs)
     alt = picture.get_attribute("alt")
     assert alt is not None
     assert "Your gradient differs from -2 times the slope of your forward for x from 0 to" in alt
@@ -117,5 +109,5 @@ def test_a_notebook_that_is_not_trusted_shows_it_too(page: Page, course: Course,
     open_lesson(page, course.lesson(file.name))
     report = page.locator(f"{NOTEBOOK} .jp-OutputArea-output")
     expect(report.first).to_contain_text(wrong.sentence)
-    seen(page, report)
+    seen(report)
     shoot(page, pictures, "report-untrusted")
