@@ -65,6 +65,7 @@ def test_restore_changes_the_cell_it_is_run_in_with_no_dialog(
     run_all_above(page, cell_with(page, "class LeakyReLU"))
     mine = "class LeakyReLU(Function):\n    'my own words'\n\nrestore(\"leaky_relu\")"
     retype(page, cell_with(page, "class LeakyReLU"), mine)
+    page.wait_for_timeout(1_000)  # what happens within half a second is one step for Ctrl+Z
     run(page, cell_with(page, "class LeakyReLU"))
     answer = cell_with(page, "class LeakyReLU")
     expect(answer.locator(".cm-content")).to_contain_text("raise NotImplementedError")
