@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import stat
-import sys
 from datetime import UTC, datetime, timedelta
 from glob import glob
 from pathlib import Path
@@ -19,9 +18,6 @@ from nbgrader.exchange.default import ExchangeCollect, ExchangeReleaseFeedback
 from nbgrader.utils import ignore_patterns
 
 from grader.errors import GraderError
-
-if sys.platform != "win32":  # where there is no exchange; the rest of the class works
-    import pwd
 
 __all__ = ["CollectOwn", "ReleaseReady", "make_exchange"]
 
@@ -168,6 +164,8 @@ def _own_file(path: str, owner: int, room: list[int]) -> bytes:
 
 
 def _account(uid: int) -> str:
+    import pwd  # not on Windows, where there is no exchange and the rest of the class works
+
     try:
         return pwd.getpwuid(uid).pw_name
     except KeyError:
