@@ -2,44 +2,15 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Page, expect
 
 from tests.jupyterlab import Course, serving
 
-CHROMIUM = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
-OPTIONS = [
-    "--no-sandbox",  # the tests may run as root
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
-
 PATIENCE = 90_000  # ms: a busy machine is slow to start a kernel; nothing here measures speed
 expect.set_options(timeout=PATIENCE)
-
-
-@pytest.fixture(scope="session")
-def chromium() -> Iterator[Browser]:
-    """A browser; without one the test is skipped, or fails where CI=true has promised one."""
-    found = next(filter(None, map(shutil.which, CHROMIUM)), None)
-    if found is None:
-        message = "no Chromium on PATH (Debian: apt install chromium)"
-        if os.environ.get("CI") == "true":
-            pytest.fail(message)
-        pytest.skip(message)
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=found, args=OPTIONS)
-        yield browser
-        browser.close()
 
 
 @pytest.fixture(scope="module")
@@ -56,10 +27,3 @@ def page(chromium: Browser) -> Iterator[Page]:
     page.set_default_timeout(PATIENCE)
     yield page
     context.close()
-
-
-@pytest.fixture
-def pictures() -> Path | None:
-    """Where to leave screenshots to look at, if BROWSER_PICTURES names a folder."""
-    folder = os.environ.get("BROWSER_PICTURES")
-    return Path(folder) if folder else None

@@ -313,7 +313,7 @@ def test_the_picture_of_a_mistake_stands_in_the_page_with_its_words() -> None:
 
 @pytest.mark.slow
 def test_grader_grade_makes_pages_with_pictures(relu: ClassFolder) -> None:
-    command = [sys.executable, "-m", "grader", "grade", str(relu.root), "--jobs", "1", "--force"]
+    command = [sys.executable, "-m", "grader", "regrade", str(relu.root), "--jobs", "1", "--yes"]
     subprocess.run(command, check=True, capture_output=True, timeout=200)
     notebook = nbformat.read(relu.autograded("luca", "02_relu"), as_version=4)
     records = {r["exercise"]: r for r in (verdict_of(c.outputs) for c in notebook.cells if c.cell_type == "code") if r}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import sqlite3
 import subprocess
@@ -110,7 +111,7 @@ def test_a_full_disk(klass: ClassFolder, student: Students, tmp_path: Path, room
     place, result = tmp_path / "disk" / "tiny", tmp_path / "result"
     place.mkdir(parents=True)
     script = ON_A_SMALL_DISK.format(
-        size=used + 40 + room, place=place, source=copies[0], python=sys.executable, result=result
+        size=used + 40 + room, place=place, source=copies[0], python=shlex.quote(sys.executable), result=result
     )
     done = subprocess.run(
         ["unshare", "--mount", "sh", "-c", script], capture_output=True, text=True, timeout=250, check=False

@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser
 
-from tests.browser.conftest import chromium, pictures  # noqa: F401 (fixtures)
 from tests.hub.machine import Machine, machine, what_is_missing
 from tests.hub.people import Hub, hub
 
@@ -38,7 +37,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machine]:
 
 
 @pytest.fixture(scope="module")
-def running(server: Machine, chromium: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hub]:  # noqa: F811
+def running(server: Machine, chromium: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hub]:
     """The hub, running."""
     log: Path = tmp_path_factory.mktemp("hub") / "log"
     with hub(server, chromium, log) as started:

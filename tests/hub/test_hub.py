@@ -93,7 +93,7 @@ def test_a_lesson_from_release_to_feedback(server: Machine, running: Hub, pictur
     teacher.own(f"formgrader/api/comment/{comment['id']}", {"manual_comment": COMMENT}, method="PUT")
     mark = teacher.own(f"formgrader/api/grades?submission_id={ids['cy']}")[0]
     teacher.own(f"formgrader/api/grade/{mark['id']}", {"manual_score": 1.5, "extra_credit": 0.5}, method="PUT")
-    grade(server, "--force")
+    grade(server, "regrade")
     teacher.log(f"submission/{LESSON}/ada/autograde")
     teacher.log(f"submission/{LESSON}/cy/autograde")
     assert scores(teacher) == {"ada": relu.points, "bo": relu.points, "cy": 2}
@@ -157,8 +157,8 @@ def forge(server: Machine) -> None:
     server.run("bash", "-c", script, user="cy")
 
 
-def grade(server: Machine, *options: str) -> None:
-    server.run(sys.executable, "-m", "grader", "grade", CLASS, "--lesson", LESSON, "--yes", *options, user="teacher")
+def grade(server: Machine, command: str = "grade") -> None:
+    server.run(sys.executable, "-m", "grader", command, CLASS, "--lesson", LESSON, "--yes", user="teacher")
 
 
 def scores(teacher: Person) -> dict[str, float]:
