@@ -16,10 +16,17 @@ __all__ = ["grade"]
 def grade(work: Work, start: Callable[[], Process]) -> Graded:
     """Grade a submission in the processes that `start` makes. GraderError where none can be made."""
     began = time.monotonic()
+    found, killed = _outputs_of(work, start)
+    if killed:  # by somebody else, which is not its fault, or for want of memory, which will happen again
+        found, _ = _outputs_of(work, start)
+    return Graded(work.key, found, round(time.monotonic() - began, 3))
+
+
+def _outputs_of(work: Work, start: Callable[[], Process]) -> tuple[list[list[dict[str, Any]]], bool]:
+    """What each cell showed, and whether a process of the submission was killed from outside."""
     options = {"cell_seconds": work.cell_seconds, "seconds": work.seconds, "restarts": work.restarts}
     with Submission(start, files=work.files, secret=work.secret, **options) as submission:  # type: ignore[arg-type]
-        found = [_outputs(submission, cell, work.output) for cell in work.cells]
-    return Graded(work.key, found, round(time.monotonic() - began, 3))
+        return [_outputs(submission, cell, work.output) for cell in work.cells], submission.killed
 
 
 def _outputs(submission: Submission, cell: CodeCell, most: int) -> list[dict[str, Any]]:

@@ -28,6 +28,7 @@ from grader.grading.channel import Channel, Kind
 from grader.grading.names import MissingName, Names, RemoteName, SubmissionError
 from grader.grading.remote import Link, Lost, Refused, RemoteSubject
 from grader.grading.stand_ins import NotJudgedHere
+from grader.grading.warm import KILLED
 from grader.grading.wire import Opaque, ProtocolError
 from grader.hidden import collected
 from grader.report import Report
@@ -110,6 +111,7 @@ class Submission:
         self.deadline = self._began + self.seconds
         self._pictures = True
         self._link: Link | None = None
+        self.killed = False  # whether one of its processes was ended from outside; it cannot do that itself
 
     # ---- the student's cells -----------------------------------------------------------------------------------------
 
@@ -163,7 +165,12 @@ class Submission:
 
     def _started(self) -> Link:
         process = self.start()
-        return Link(process.channel(), lambda itself: process.end(ended_itself=itself), self.deadline)
+        return Link(process.channel(), lambda itself: self._ended(process, itself), self.deadline)
+
+    def _ended(self, process: Process, itself: bool) -> str:
+        how = process.end(ended_itself=itself)
+        self.killed = self.killed or (itself and how in ("", KILLED))
+        return how
 
     def _send_files(self, link: Link) -> None:
         """Write the files into the process's working folder. One that does not fit there is missing there."""

@@ -16,8 +16,9 @@ from grader.grading.limits import Limits
 from grader.grading.program import START_SECONDS, Program, number
 from grader.grading.wire import FROM_HOST
 
-__all__ = ["Forked", "Warm", "how_it_ended"]
+__all__ = ["KILLED", "Forked", "Warm", "how_it_ended"]
 
+KILLED = "it was killed, likely for more memory than allowed"
 _SIGNALS = {
     "SIGSEGV": "a crash (segmentation fault)",
     "SIGABRT": "a crash (abort)",
@@ -25,7 +26,7 @@ _SIGNALS = {
     "SIGFPE": "a crash (arithmetic error)",
     "SIGILL": "a crash (illegal instruction)",
     "SIGSYS": "it asked the system for what the sandbox forbids",
-    "SIGKILL": "it was killed, likely for more memory than allowed",
+    "SIGKILL": KILLED,
 }
 
 

@@ -7,14 +7,19 @@ import os
 import subprocess
 import sys
 import tempfile
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
+import psutil
 import pytest
 
 from grader.grading.engine import Engine, local
+from grader.grading.judge import grade
 from grader.grading.level import Level
 from grader.grading.pool import Pool
+from grader.grading.sandbox import choose_level
+from grader.grading.warm import Forked, Warm
 from grader.grading.work import CodeCell, Graded, Work
 
 ENDS_ITS_WORKER = "import os, signal\nos.kill(os.getpid(), signal.SIGKILL)"
@@ -113,3 +118,28 @@ def test_where_the_system_cannot_fork_each_submission_is_a_process_of_its_own(tm
     one, two = done.stdout.splitlines()
     assert one.split()[0] != two.split()[0], "each had a process of its own"
     assert "exit code 3" in two
+
+
+def test_a_submission_whose_process_is_killed_from_outside_is_graded_once_more() -> None:
+    """A kill -9 costs nobody a mark: no submission can kill itself so in the sandbox."""
+    source = "import time\ntime.sleep(0.4)\nprint('done')"
+    work = Work("k", (CodeCell("one", source),))
+    with Warm(choose_level(unsafe=True)) as warm:
+        undisturbed = grade(work, warm.fork)
+
+        def fork() -> Forked:
+            started = warm.fork()
+            if not killed:
+                killed.append(True)
+                keeper = max(
+                    (p for p in psutil.Process().children(recursive=True) if p.name().startswith("python")),
+                    key=lambda p: p.create_time(),
+                )
+                threading.Timer(0.2, keeper.kill).start()
+            return started
+
+        killed: list[bool] = []
+        disturbed = grade(work, fork)
+    assert killed
+    assert disturbed.outputs == undisturbed.outputs
+    assert "done" in str(disturbed.outputs)
