@@ -89,7 +89,11 @@ def _ask_again(exercise: Exercise, subject: Subject, seed: int, outcome: Outcome
     if exercise.kind == "plain" or outcome.failed & {"forward", "vjp"}:
         return
     bench = Bench(exercise, subject, seed)
-    failure = bench.answers(bench.ordinary()[:1])[0].failure
+    try:
+        with subject.watched(SECONDS_PER_CHECK):
+            failure = bench.answers(bench.ordinary()[:1])[0].failure
+    except TimeLimit:
+        return
     if failure is not None and failure.type in (ENDLESS, GONE):
         return  # a later call ended it all, which is said; what was earned before stays
     for place, finding in enumerate(outcome.findings):
