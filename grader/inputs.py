@@ -178,7 +178,7 @@ def elementwise(
 
     return Inputs(
         generic=lambda draw: x(draw, *draw.shape(2), extra=choices[0]),
-        small=lambda draw: x(draw, 2, 3),
+        small=lambda draw: x(draw, 3),
         large=lambda draw: x(draw, *LARGE, shift=-0.3),  # more negative than positive ones
         variants=variants,
         edges=edges,
