@@ -21,14 +21,13 @@ from grader.reproduction import reproduction
 from grader.subject import ENDLESS, GONE, Failure, Observation, Subject
 from grader.warm import warm
 
-__all__ = ["BLOCKING", "PUBLIC_SEED", "checks_of", "fails", "judge", "run_checks"]
+__all__ = ["PUBLIC_SEED", "checks_of", "judge", "run_checks"]
 
 PUBLIC_SEED = 2026
 SECONDS_PER_CHECK = 10.0
 _STAGES = ("value", "forward", "gradient", "contract")
 _NOT_RUN = ("runs", "torch_untouched")
-BLOCKING = frozenset({*_NOT_RUN, "differentiable"})
-"""After one of these has failed the rest is not reached."""
+_BLOCKING = frozenset({*_NOT_RUN, "differentiable"})  # after one of these has failed the rest is not reached
 
 
 @dataclass
@@ -105,13 +104,6 @@ def _ask_again(exercise: Exercise, subject: Subject, seed: int, outcome: Outcome
                 outcome.findings[place] = replace(again, check=check.id, message=told)
 
 
-def fails(exercise: Exercise, subject: Subject, seed: int, id: str, known: Runs) -> bool:
-    """Whether a subject fails the check with this id, if the exercise has it; it need not be reached."""
-    some = (c for c in checks_of(exercise) if c.id == id)
-    findings = (_run_one(c, Bench(exercise, subject, seed, c.id, known=known), Outcome()) for c in some)
-    return any(f is not None and not f.passed for f in findings)
-
-
 def _run_one(check: Check, bench: Bench, outcome: Outcome) -> Finding | None:
     try:
         with bench.subject.watched(SECONDS_PER_CHECK) as patched:
@@ -172,7 +164,7 @@ def _unwritten(failure: Failure) -> bool:
 
 def _blocks(finding: Finding, exercise: Exercise, failure: Failure | None) -> bool:
     """Whether this failure leaves the later checks without sense."""
-    if finding.check in BLOCKING:
+    if finding.check in _BLOCKING:
         return True
     return finding.check in {"forward", "value"} and (failure is not None or bool(exercise.checks))
 

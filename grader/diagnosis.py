@@ -14,12 +14,12 @@ from typing import Any
 
 from torch import Tensor
 
-from grader.battery import BLOCKING, checks_of, fails, run_checks
 from grader.contract.bench import Bench, Runs
 from grader.contract.plain import unlike
 from grader.exercise import Exercise, Misconception
 from grader.inputs import Sample
 from grader.local import LocalSubject
+from grader.signatures import signature
 from grader.subject import Observation, Probe, Subject
 
 __all__ = ["behaviour", "diagnosis", "right_behaviour", "same_behaviour"]
@@ -43,8 +43,8 @@ def diagnosis(
     kept = what_is_saved(exercise, subject, seed)
     fitting: list[tuple[int, bool, int, Misconception]] = []
     for order, misconception in enumerate(same):
-        theirs = _failing_as(exercise, misconception.id, failed, seed, subset=values_right)
-        if theirs is None:
+        theirs = signature(exercise, misconception.id, seed)
+        if values_right and not (theirs and theirs <= failed):
             continue
         saves_otherwise = _saved_by(exercise, misconception.id, seed) != kept
         fitting.append((len(theirs ^ failed), saves_otherwise, order, misconception))
@@ -163,50 +163,7 @@ def _known(exercise: Exercise, id: str, seed: int) -> Behaviour:
 
 @lru_cache(maxsize=64)
 def _known_behaviours(exercise: Exercise, seed: int) -> dict[str, Behaviour]:
-    return {
-        m.id: behaviour(exercise, LocalSubject(m.thing), seed, _runs(exercise, m.id, seed))
-        for m in exercise.misconceptions
-    }
-
-
-def _failing_as(
-    exercise: Exercise, misconception: str, failed: frozenset[str], seed: int, *, subset: bool
-) -> frozenset[str] | None:
-    """The checks that a known misconception fails. With `subset` None where these are not among `failed`.
-
-    That is seen after a check or two, where the whole battery takes many times as long.
-    """
-    if not subset:
-        return failing_checks(exercise, misconception, seed)
-    common = frozenset(check for check in failed if _fails(exercise, misconception, check, seed))
-    if not common:
-        return None
-    if failed & BLOCKING:  # the rest of the battery was not reached
-        theirs = failing_checks(exercise, misconception, seed)
-        return theirs if theirs <= failed else None
-    others = (check.id for check in checks_of(exercise) if check.id not in failed)
-    return None if any(_fails(exercise, misconception, check, seed) for check in others) else common
-
-
-@lru_cache(maxsize=2**14)
-def _fails(exercise: Exercise, misconception: str, check: str, seed: int) -> bool:
-    """Whether a known misconception fails a check, which need not be reached in a battery."""
-    return fails(
-        exercise, LocalSubject(_thing(exercise, misconception)), seed, check, _runs(exercise, misconception, seed)
-    )
-
-
-@lru_cache(maxsize=2048)
-def failing_checks(exercise: Exercise, misconception: str, seed: int) -> frozenset[str]:
-    """The checks that a known misconception fails in a battery."""
-    subject = LocalSubject(_thing(exercise, misconception))
-    return run_checks(exercise, subject, seed, _runs(exercise, misconception, seed)).failed
-
-
-@lru_cache(maxsize=48)  # each may hold some large tensors
-def _runs(exercise: Exercise, misconception: str, seed: int) -> Runs:
-    """What became of the common samples; filled in on the way."""
-    return {}
+    return {m.id: behaviour(exercise, LocalSubject(m.thing), seed) for m in exercise.misconceptions}
 
 
 def _thing(exercise: Exercise, misconception: str) -> Any:

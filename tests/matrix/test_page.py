@@ -7,12 +7,16 @@ import json
 import pytest
 from click.testing import CliRunner
 
+from grader import signatures
+from grader.battery import run_checks
 from grader.cli import main
 from grader.corpus import find
+from grader.exercises import catalogue
+from grader.local import LocalSubject
 from grader.matrix import all_exercises, block, implementations, page, page_path
 from tests.matrix.known import everything, row
 
-RENEW = "docs/matrix.md is stale: run `grader matrix --write`"
+RENEW = "docs/matrix.md or grader/signatures.json is stale: run `grader matrix --write`"
 
 
 @pytest.mark.parametrize("id", ["double", "grad_reverse", "corpus/power", "corpus/dropout"])
@@ -26,6 +30,27 @@ def test_the_tables_of_some_exercises(id: str) -> None:
 def test_the_whole_page() -> None:
     expected = page([row(known) for known in everything()], list(all_exercises().values()))
     assert page_path().read_text(encoding="utf-8") == expected, RENEW
+
+
+@pytest.mark.parametrize("id", ["double", "grad_reverse", "vjp_square"])
+def test_the_signatures_of_some_exercises(id: str) -> None:
+    assert signatures.block(find(id)) == json.loads(signatures.FILE.read_text("utf-8"))[id], RENEW
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+def test_all_signatures() -> None:
+    expected = {exercise.id: signatures.block(exercise) for exercise in catalogue().values()}
+    assert json.loads(signatures.FILE.read_text("utf-8")) == expected, RENEW
+
+
+def test_a_signature_of_no_course_exercise_is_found_out() -> None:
+    exercise = find("corpus/power")
+    wrong = exercise.misconceptions[0].id
+    assert (
+        signatures.signature(exercise, wrong, 3)
+        == run_checks(exercise, LocalSubject(exercise.misconceptions[0].thing), 3).failed
+    )
 
 
 def test_the_command_prints_a_table_and_json() -> None:
