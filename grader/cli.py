@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
+import gc
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -285,16 +287,24 @@ def _warmed(folder: Path, **options: Any) -> None:
         _grade(folder, **options)
 
 
-def _start_faster() -> None:
-    # jsonschema, which nbformat brings, would compile a grammar of addresses for most of a second; no notebook has any.
-    sys.modules.setdefault("rfc3987_syntax", None)  # type: ignore[arg-type]
-
-
 def _grade(folder: Path, **options: Any) -> None:
-    _start_faster()
-    from grader.classroom.commands import grade as run
+    with _loading_fast():
+        from grader.classroom.commands import grade as run
 
     run(folder, **options)
+
+
+@contextlib.contextmanager
+def _loading_fast() -> Iterator[None]:
+    """Several libraries are loaded in the block that stay to the end."""
+    # jsonschema, which nbformat brings, would compile a grammar of addresses for most of a second; no notebook has any.
+    sys.modules.setdefault("rfc3987_syntax", None)  # type: ignore[arg-type]
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.freeze()  # neither searched for garbage from now on nor, when the program ends, taken apart piece by piece
+        gc.enable()
 
 
 @main.command()

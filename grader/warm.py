@@ -24,8 +24,9 @@ __all__ = ["import_all", "warm", "warm_aloud", "warm_when_idle"]
 
 
 def import_all() -> None:
-    """Import what a check needs, and compute nothing: a process may still be forked afterwards."""
-    for name in _MODULES:
+    """Import what it takes to judge code that runs elsewhere, and compute nothing: a process may still be forked
+    afterwards."""
+    for name in _JUDGING:
         importlib.import_module(name)
 
 
@@ -33,7 +34,8 @@ def import_all() -> None:
 def warm() -> None:
     """Load, in this process and now, everything that a check imports on its way; once.
 
-    Every judgement begins so: a time limit that ended an import half-way would leave torch broken for good.
+    Every judgement of code in this process begins so: a time limit that ended an import half-way would leave torch
+    broken for good.
     """
     for step in _steps():
         _quietly(step)
@@ -76,7 +78,7 @@ def _one_by_one(loop: asyncio.AbstractEventLoop, steps: Iterator[Callable[[], ob
 
 
 _PAUSE = 0.02  # seconds in which the kernel turns to whatever else waits
-_MODULES = (
+_JUDGING = (
     "grader.exercises.start_here",
     "grader.exercises.contract",
     "grader.exercises.relu",
@@ -88,12 +90,12 @@ _MODULES = (
     "grader.learning.progress",
     "sympy",
     "torch.fx.experimental.symbolic_shapes",
-    "torch._dynamo",
 )
+_RUNNING = ("torch._dynamo",)  # by the first use of the meta device
 
 
 def _steps() -> Iterator[Callable[[], object]]:
-    for name in _MODULES:
+    for name in (*_JUDGING, *_RUNNING):
         yield lambda name=name: importlib.import_module(name)  # type: ignore[misc]
     yield _gradcheck_once
     yield _meta_once
