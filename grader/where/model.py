@@ -14,6 +14,7 @@ Number = float | None
 
 Role = Literal["yours", "right"]
 MOST = 1000  # numbers in a row: far more than is ever drawn
+_NONE = "-"  # a number that is None, written
 
 
 @dataclass(frozen=True)
@@ -65,12 +66,8 @@ class Where:
     panels: tuple[Plot | Grid, ...]
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain JSON; `from_dict` reads it back."""
-        kinds = ("plot" if isinstance(p, Plot) else "grid" for p in self.panels)
-        return {
-            "words": self.words,
-            "panels": [{"kind": k, **asdict(p)} for k, p in zip(kinds, self.panels, strict=True)],
-        }
+        """Plain JSON; `from_dict` reads it back. Numbers stand in strings: a notebook keeps a list one to a line."""
+        return {"words": self.words, "panels": [_plain(panel) for panel in self.panels]}
 
     @staticmethod
     def from_dict(found: Any) -> Where:
@@ -87,9 +84,24 @@ def rounded(values: Iterable[float]) -> tuple[Number, ...]:
     return tuple(float(f"{v:.5g}") if math.isfinite(v) else None for v in values)
 
 
+def _plain(panel: Plot | Grid) -> dict[str, Any]:
+    if isinstance(panel, Grid):
+        return {"kind": "grid", **asdict(panel), "values": [_packed(row) for row in panel.values]}
+    return {
+        "kind": "plot",
+        "title": panel.title,
+        "across": panel.across,
+        "x": _packed(panel.x),
+        "lines": [{"label": line.label, "role": line.role, "y": _packed(line.y)} for line in panel.lines],
+        "shaded": [_packed(interval) for interval in panel.shaded],
+        "marks": [_packed((mark.x, mark.y, mark.low, mark.high)) for mark in panel.marks],
+    }
+
+
 def _panel(panel: Any) -> Plot | Grid:
     if panel["kind"] == "grid":
-        grid = Grid(_text(panel["title"]), _texts(panel["rows"]), _texts(panel["columns"]), _rows(panel["values"]))
+        values = tuple(map(_numbers, _short(panel["values"])))
+        grid = Grid(_text(panel["title"]), _texts(panel["rows"]), _texts(panel["columns"]), values)
         if len(grid.values) != len(grid.rows) or any(len(row) != len(grid.columns) for row in grid.values):
             raise ValueError("a matrix and its labels differ in size")
         return grid
@@ -108,26 +120,32 @@ def _line(line: Any, count: int) -> Line:
 
 
 def _mark(mark: Any) -> Mark:
-    (x,), (y, low, high) = _finite([mark["x"]]), _numbers([mark["y"], mark["low"], mark["high"]])
+    x, y, low, high = _numbers(mark)
+    if x is None:
+        raise ValueError("a point at no place")
     return Mark(x, y, low, high)
 
 
-def _rows(rows: Any) -> tuple[tuple[Number, ...], ...]:
-    return tuple(_numbers(row) for row in rows)
+def _packed(values: Iterable[Number]) -> str:
+    return " ".join(_NONE if value is None else repr(value) for value in values)
 
 
-def _numbers(values: Any) -> tuple[Number, ...]:
-    return tuple(None if v is None else _number(v) for v in _short(values))
+def _numbers(packed: Any) -> tuple[Number, ...]:
+    parts = packed.split(maxsplit=MOST) if isinstance(packed, str) else None
+    if parts is None or len(parts) > MOST:
+        raise ValueError("no numbers, or too many")
+    return tuple(None if part == _NONE else _number(part) for part in parts)
 
 
-def _finite(values: Any) -> tuple[float, ...]:
-    return tuple(_number(v) for v in _short(values))
+def _finite(packed: Any) -> tuple[float, ...]:
+    return tuple(_number(value) for value in _numbers(packed))
 
 
 def _number(value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
+    number = float(value)
+    if not math.isfinite(number):
         raise ValueError(f"{value!r} is no number")
-    return float(value)
+    return number
 
 
 def _texts(values: Any) -> tuple[str, ...]:
