@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 import secrets
+import shutil
 import signal
 import socket
 import sys
@@ -31,8 +32,12 @@ _DEFAULT_PORT = 8888
 _LOCAL = ("localhost", "127.0.0.1", "::1")
 _EVERYWHERE = ("0.0.0.0", "::", "", "*")
 
+_PATIENCE = Path(__file__).parent / "lab"  # our extension, and what it stands in for
+_CELLS_ARE_RUN_BY = "@jupyterlab/notebook-extension:cell-executor"
+
 # A learner's JupyterLab has no class to fetch from, nothing to update and no reason to ask the network.
 _DISABLED_IN_LAB = (
+    _CELLS_ARE_RUN_BY,
     "@jupyterlab/apputils-extension:announcements",
     "@jupyterlab/extensionmanager-extension",
     # Language servers: they would ask a server extension that is off.
@@ -237,6 +242,10 @@ def _isolate(settings: Path) -> None:
     kernel = settings / "data" / "kernels" / "python3"  # the lessons' kernel, whatever else goes by that name
     kernel.mkdir(parents=True, exist_ok=True)
     (kernel / "kernel.json").write_text(json.dumps(_kernel(), indent=1), encoding="utf-8")
+    extension = settings / "data" / "labextensions" / "custom-autograd-functions"
+    (extension / "static").mkdir(parents=True, exist_ok=True)
+    shutil.copyfile(_PATIENCE / "package.json", extension / "package.json")
+    shutil.copyfile(_PATIENCE / "patience.js", extension / "static" / "patience.js")
     lab = settings / "config" / "labconfig"
     lab.mkdir(parents=True, exist_ok=True)
     disabled = {"disabledExtensions": dict.fromkeys(_DISABLED_IN_LAB, True)}
