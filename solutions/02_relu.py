@@ -245,10 +245,13 @@ for name, f in (("torch.relu", torch.relu), ("ThriftyReLU", ThriftyReLU.apply)):
 # The gradient of the *skip connection* is gone for $x < 0$, although that branch has no ReLU in it. No error, no warning.
 #
 # ```text
-#        ┌─── relu ───┐                          ┌─── relu <──┐
-#    x ──┤            + ── y        grad of x <──┤            + <── g
-#        └─── skip ───┘                          └─── skip <──┘
-#            forward                    backward: the SAME g to both branches
+#        ┌── relu ──┐
+# x ─────┤          + ── y
+#        └── skip ──┘
+#
+#        ┌── relu <─┐
+# grad <─┤          + <─ g, the
+#        └── skip <─┘   same one
 # ```
 #
 # The derivative of a sum is 1 towards each of its terms, so the backward of `+` has nothing to compute: it passes the

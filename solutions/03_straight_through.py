@@ -638,10 +638,13 @@ grade("ste_detach", ste_detach)
 # on its loss, the features must ascend on it. Two optimizers could do that. Or one Function between features and head:
 #
 # ```text
-#         features ──────────────► task head       ──► loss 1
-#              └────► reverse ────► photo/drawing?  ──► loss 2
+# features ─► task head ──► loss 1
+#    │
+#    └─► reverse ─► photo or
+#                   drawing? ──► loss 2
 #
-#         forward:   reverse(x) = x                  backward:   g  becomes  −alpha · g
+# forward:  reverse(x) = x
+# backward: g becomes −alpha · g
 # ```
 #
 # Head and features then train with one `loss.backward()` and one optimizer, and `alpha` says how strongly the features

@@ -63,7 +63,11 @@ _NOT_INHERITED = (
 )
 _LAB_SETTINGS: dict[str, dict[str, Any]] = {
     "@jupyterlab/apputils-extension:notification": {"checkForUpdates": False, "fetchNews": "false"},
-    "@jupyterlab/docmanager-extension:plugin": {"autosaveInterval": 30},  # seconds; the default is 120
+    "@jupyterlab/docmanager-extension:plugin": {
+        "autosaveInterval": 30,  # seconds; the default is 120
+        # Milliseconds, 500 else: on a slow machine two saves at a time make it ask which version is the right one.
+        "lastModifiedCheckMargin": 3000,
+    },
 }
 
 
