@@ -11,15 +11,21 @@ from tests.browser.lab import NOTEBOOK
 from tests.jupyterlab import Course
 
 
-@pytest.mark.parametrize("slow", ["/api/kernelspecs", "/api/sessions", "/api/kernels"])
-def test_a_cell_that_is_run_before_the_kernel_is_there(page: Page, course: Course, slow: str) -> None:
+@pytest.mark.parametrize(
+    ("slow", "lesson"),
+    [
+        ("/api/kernels", "04_gradcheck.ipynb"),
+        pytest.param("/api/kernelspecs", "02_relu.ipynb", marks=pytest.mark.slow),
+        pytest.param("/api/sessions", "03_straight_through.ipynb", marks=pytest.mark.slow),
+    ],
+)
+def test_a_cell_that_is_run_before_the_kernel_is_there(page: Page, course: Course, slow: str, lesson: str) -> None:
     def late(route: Route) -> None:
         page.wait_for_timeout(2000)
         route.continue_()
 
     page.route(re.compile(re.escape(slow) + r"(\?|$)"), late)
-    lesson = {"/api/kernelspecs": "02_relu.ipynb", "/api/sessions": "03_straight_through.ipynb"}
-    page.goto(f"{course.lesson(lesson.get(slow, '04_gradcheck.ipynb'))}&reset", wait_until="commit")
+    page.goto(f"{course.lesson(lesson)}&reset", wait_until="commit")
     cell = page.locator(f"{NOTEBOOK} .jp-CodeCell").first
     cell.locator(".cm-content").click()
     page.keyboard.press("Control+Enter")
