@@ -144,7 +144,14 @@ def test_ctrl_c_is_said_and_leaves_nothing_running(prepared: ClassFolder, tmp_pa
     for late in ("xi", "yo"):  # so that the run is still at it, on however busy a machine
         Student(folder, late).hand_in(double="import time\ntime.sleep(15)\n\ndef double(x):\n    return 2 * x")
     command = [sys.executable, "-m", "grader", "grade", str(folder.root), "--jobs", "2"]
-    run = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
+    run = subprocess.Popen(
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # tests in the background are deaf to it
+    )
     assert run.stderr is not None
     said = run.stderr.readline()  # where it grades: the work begins
     seen = tree(run.pid)
