@@ -31,3 +31,4 @@ def test_a_cell_that_is_run_before_the_kernel_is_there(page: Page, course: Cours
     page.keyboard.press("Control+Enter")
     expect(cell.locator(".jp-InputPrompt")).to_have_text(re.compile(r"^\[\d+\]:$"))
     assert page.locator(".jp-Dialog").count() == 0
+    page.unroute_all(behavior="ignoreErrors")  # JupyterLab asks again and again
