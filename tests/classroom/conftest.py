@@ -18,12 +18,13 @@ import pytest
 from nbformat import NotebookNode
 
 from grader.classroom.create import new_class
+from grader.classroom.execute import ExecuteLesson
 from grader.classroom.folder import ClassFolder
 from grader.classroom.master import Master, load_master
 from grader.grading.engine import Engine, local
 from grader.grading.level import Level
 from grader.grading.pool import Pool
-from grader.grading.work import Sandbox
+from grader.grading.work import Sandbox, Work
 from grader.grading.worker import grade_batch
 
 
@@ -121,6 +122,20 @@ class Student:
         place.mkdir(parents=True, exist_ok=True)
         (place / (name or f"{lesson}.ipynb")).write_text(text, encoding="utf-8")
         return place / (name or f"{lesson}.ipynb")
+
+
+@pytest.fixture
+def ran(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The keys of the submissions that were sent to be run, in order."""
+    keys: list[str] = []
+    work = ExecuteLesson.work
+
+    def noted(self: ExecuteLesson, nb: NotebookNode, files: dict[str, bytes], key: str = "") -> Work:
+        keys.append(key)
+        return work(self, nb, files, key)
+
+    monkeypatch.setattr(ExecuteLesson, "work", noted)
+    return keys
 
 
 @pytest.fixture

@@ -19,7 +19,6 @@ from nbgrader.api import Gradebook
 
 from grader.classroom.changes import ScoreChange
 from grader.classroom.create import new_class
-from grader.classroom.execute import ExecuteLesson
 from grader.classroom.folder import ClassFolder
 from grader.classroom.gradebook import Entry, Writer
 from grader.classroom.outcome import Outcome, Status
@@ -28,7 +27,6 @@ from grader.classroom.settings import load_config
 from grader.classroom.summary import ClassSummary, summarise
 from grader.cli import main
 from grader.errors import GraderError
-from grader.grading.work import Work
 
 Students = Callable[[str], Any]
 
@@ -269,17 +267,9 @@ def test_two_runs_do_not_share_a_gradebook(klass: ClassFolder) -> None:
         grade_class(klass.root)
 
 
-def test_equal_submissions_are_run_once(klass: ClassFolder, student: Students, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_equal_submissions_are_run_once(klass: ClassFolder, student: Students, ran: list[str]) -> None:
     for name in ("ada", "bo", "cy"):
         student(name).hand_in(double="", triple="")
-    ran: list[str] = []
-    work = ExecuteLesson.work
-
-    def noted(self: ExecuteLesson, nb: NotebookNode, files: dict[str, bytes], key: str = "") -> Work:
-        ran.append(key)
-        return work(self, nb, files, key)
-
-    monkeypatch.setattr(ExecuteLesson, "work", noted)
     assert table(grade_class(klass.root)) == {name: [0.0, None] for name in ("ada", "bo", "cy")}
     assert len(ran) == 1
     student("di").hand_in(double="", triple="")
@@ -302,17 +292,10 @@ def changed_tests(folder: ClassFolder, lessons: dict[str, NotebookNode], lesson:
 
 
 def test_a_changed_test_set_shows_what_it_changes_before_it_is_written(
-    mixed: ClassFolder, tiny_lessons: dict[str, NotebookNode], monkeypatch: pytest.MonkeyPatch
+    mixed: ClassFolder, tiny_lessons: dict[str, NotebookNode], ran: list[str]
 ) -> None:
     before = table(grade_class(mixed.root))
-    ran: list[str] = []
-    work = ExecuteLesson.work
-
-    def noted(self: ExecuteLesson, nb: NotebookNode, files: dict[str, bytes], key: str = "") -> Work:
-        ran.append(key)
-        return work(self, nb, files, key)
-
-    monkeypatch.setattr(ExecuteLesson, "work", noted)
+    ran.clear()
     changed_tests(mixed, tiny_lessons, "00_warm_up", "return 1.0 if", "return 0.5 if")
     asked: list[list[ScoreChange]] = []
 

@@ -8,15 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from nbformat import NotebookNode
 from nbgrader.api import Gradebook
 
 from grader.classroom.changes import ScoreChange
-from grader.classroom.execute import ExecuteLesson
 from grader.classroom.folder import ClassFolder
 from grader.classroom.run import grade_class
 from grader.classroom.terms import Late, read_terms
-from grader.grading.work import Work
 from tests.classroom.nbgraders_own import dump
 from tests.classroom.test_nbgrader_commands import nbgrader
 
@@ -118,23 +115,9 @@ def test_nbgraders_own_command_takes_off_the_same(term: ClassFolder, tmp_path: P
     assert points(theirs) == pytest.approx(EXPECTED)
 
 
-def counted(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    ran: list[str] = []
-    work = ExecuteLesson.work
-
-    def noted(self: ExecuteLesson, nb: NotebookNode, files: dict[str, bytes], key: str = "") -> Work:
-        ran.append(key)
-        return work(self, nb, files, key)
-
-    monkeypatch.setattr(ExecuteLesson, "work", noted)
-    return ran
-
-
-def test_rules_and_dates_that_change_later_are_shown_and_applied(
-    term: ClassFolder, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_rules_and_dates_that_change_later_are_shown_and_applied(term: ClassFolder, ran: list[str]) -> None:
     grade_class(term.root)
-    ran = counted(monkeypatch)
+    ran.clear()
     term.terms_file.write_text(TERMS.replace('"10%"', "2").replace('"50%"', "3"))
     expected = {**EXPECTED, "bo": 0, "bi": 3, "ce": 2, "di": 2}
     asked: list[ScoreChange] = []

@@ -17,7 +17,6 @@ from grader.classroom.run import grade_class
 from grader.cli import main
 from tests.classroom.nbgraders_own import dump
 from tests.classroom.test_class import changed_tests
-from tests.classroom.test_lateness import counted
 
 Students = Callable[[str], Any]
 LESSON = "00_warm_up"
@@ -56,9 +55,8 @@ def points(folder: ClassFolder) -> dict[str, float]:
         return {s.student_id: s.score for s in book.assignment_submissions(LESSON)}
 
 
-def test_all_is_run_again_and_nothing_changes(graded: ClassFolder, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_all_is_run_again_and_nothing_changes(graded: ClassFolder, ran: list[str]) -> None:
     before = dump(graded.gradebook)
-    ran = counted(monkeypatch)
     done = invoke("regrade", graded.root)
     assert done.exit_code == 0, done.output
     assert len(ran) == 4
@@ -66,8 +64,7 @@ def test_all_is_run_again_and_nothing_changes(graded: ClassFolder, monkeypatch: 
     assert "before" not in done.stderr, "no points differ"
 
 
-def test_chosen_lessons_and_students(graded: ClassFolder, monkeypatch: pytest.MonkeyPatch) -> None:
-    ran = counted(monkeypatch)
+def test_chosen_lessons_and_students(graded: ClassFolder, ran: list[str]) -> None:
     assert invoke("regrade", graded.root, "--lesson", "01_powers").exit_code == 0
     assert len(ran) == 1
     assert invoke("regrade", graded.root, "--student", "cy").exit_code == 0
