@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import contextlib
 import functools
-import gc
 import json
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import click
 
 from grader.errors import GraderError
+from grader.grading.for_good import loaded_for_good
 
 __all__ = ["main"]
 
@@ -288,23 +287,12 @@ def _warmed(folder: Path, **options: Any) -> None:
 
 
 def _grade(folder: Path, **options: Any) -> None:
-    with _loading_fast():
+    # jsonschema, which nbformat brings, would compile a grammar of addresses for most of a second; no notebook has any.
+    sys.modules.setdefault("rfc3987_syntax", None)  # type: ignore[arg-type]
+    with loaded_for_good():
         from grader.classroom.commands import grade as run
 
     run(folder, **options)
-
-
-@contextlib.contextmanager
-def _loading_fast() -> Iterator[None]:
-    """Several libraries are loaded in the block that stay to the end."""
-    # jsonschema, which nbformat brings, would compile a grammar of addresses for most of a second; no notebook has any.
-    sys.modules.setdefault("rfc3987_syntax", None)  # type: ignore[arg-type]
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.freeze()  # neither searched for garbage from now on nor, when the program ends, taken apart piece by piece
-        gc.enable()
 
 
 @main.command()

@@ -1,15 +1,12 @@
 """Imported by the process that a pool's workers are forked from: all that judging needs, loaded once."""
 
-import gc
+from grader.grading.for_good import loaded_for_good
 
-gc.disable()  # as in the warm process
+with loaded_for_good():
+    import grader.grading.judge
+    import grader.grading.worker
+    from grader.warm import import_all
 
-import grader.grading.judge  # noqa: E402
-import grader.grading.worker  # noqa: E402
-from grader.warm import import_all  # noqa: E402
+    import_all()
 
 __all__ = ["grader"]
-
-import_all()
-gc.freeze()
-gc.enable()
