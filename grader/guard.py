@@ -246,22 +246,26 @@ def time_limit(seconds: float | None, *, of: float | None = None) -> Iterator[No
     """Raise TimeLimit in the block after `seconds` of processor time, or three times that on the clock.
 
     Processor time, so that a busy machine turns no right answer into an endless loop; three times as long
-    on the clock, for code that waits. Does nothing off the main thread or where there are no interval
-    timers.
+    on the clock, for code that waits. Where the time is over while something is being put back, the error
+    waits until that is done, a second at most. Does nothing off the main thread or where there are no
+    interval timers.
     """
     usable = hasattr(signal, "setitimer") and threading.current_thread() is threading.main_thread()
     if seconds is None or not usable:
         yield
         return
 
-    armed, rang = True, False
+    armed, rang, waited = True, False, False
     limit = f"no answer after {of or seconds:g} s"
+    outside = sys._getframe(2)
 
-    def ring(_number: int, _frame: FrameType | None) -> None:
-        nonlocal rang
+    def ring(_number: int, frame: FrameType | None) -> None:
+        nonlocal rang, waited
         if armed:
             rang = True
-            raise TimeLimit(limit)
+            waited = not waited and _puts_back(frame, outside)
+            if not waited:
+                raise TimeLimit(limit)
 
     alarms = (
         (signal.SIGPROF, signal.ITIMER_PROF, seconds),
@@ -282,8 +286,17 @@ def time_limit(seconds: float | None, *, of: float | None = None) -> Iterator[No
         for (_, timer, _), (left, every), gone in zip(alarms, timers, spent, strict=True):
             if left:  # somebody else's alarm, which goes on where it was interrupted
                 signal.setitimer(timer, max(left - gone, 0.001), every)
-    if rang:  # and the code caught it
+    if rang:  # and the code caught it, or it came while something was put back
         raise TimeLimit(limit)
+
+
+def _puts_back(frame: FrameType | None, outside: FrameType) -> bool:
+    """Whether a context manager is being entered or left, in a frame or in what called it, up to `outside`."""
+    while frame is not None and frame is not outside:
+        if frame.f_code.co_filename in (__file__, contextlib.__file__):
+            return True
+        frame = frame.f_back
+    return False
 
 
 @contextlib.contextmanager

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -16,6 +17,7 @@ import numpy as np
 import pytest
 import torch
 
+from grader import guard
 from grader.guard import (
     TimeLimit,
     describe,
@@ -213,6 +215,37 @@ def test_a_limit_within_a_limit_leaves_the_outer_one_running() -> None:
 
     with pytest.raises(TimeLimit, match=r"0\.3 s"), time_limit(0.3):
         limited_and_not()
+
+
+def test_a_limit_that_comes_while_state_is_put_back_waits_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    state, rung = [0], []
+
+    def put_back(value: int) -> None:
+        signal.raise_signal(signal.SIGALRM)
+        rung.append(1)
+        state[0] = value
+
+    def changes_state() -> None:
+        with guarded():
+            state[0] = 1
+        rung.append(2)
+
+    monkeypatch.setitem(guard._STATE, "a setting", (lambda: state[0], put_back))
+    out = sys.stdout
+    with pytest.raises(TimeLimit, match=r"no answer after 500 s"), time_limit(500.0):
+        changes_state()
+    assert (state, rung) == ([0], [1, 2])
+    assert sys.stdout is out
+
+
+def test_what_never_ends_while_state_is_put_back_is_ended_all_the_same() -> None:
+    class Endless(Warning):
+        def __str__(self) -> str:
+            loop()
+            return ""
+
+    with pytest.raises(TimeLimit), time_limit(0.1), guarded():
+        warnings.warn(Endless(), stacklevel=1)
 
 
 def test_no_limit_off_the_main_thread() -> None:
