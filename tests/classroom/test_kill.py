@@ -86,9 +86,25 @@ def copy_of(folder: ClassFolder, place: Path) -> ClassFolder:
 
 
 def start_run(folder: ClassFolder) -> subprocess.Popen[bytes]:
-    command = [sys.executable, "-m", "grader", "grade", str(folder.root), "--jobs", "2"]
     with (folder.root.parent / "log").open("ab") as log:
-        return subprocess.Popen(command, stdout=log, stderr=log, start_new_session=True)
+        return subprocess.Popen(command(folder), stdout=log, stderr=log, start_new_session=True, preexec_fn=hears)
+
+
+def command(folder: ClassFolder) -> list[str]:
+    return [sys.executable, "-m", "grader", "grade", str(folder.root), "--jobs", "2"]
+
+
+def hears() -> None:
+    """Make the program hear Ctrl+C: tests that run in the background are deaf to it, and so would it be."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
+def ctrl_c(run: subprocess.Popen[Any]) -> list[psutil.Process]:
+    """Send it as a terminal does, to all of the run's processes; all that there were."""
+    seen = tree(run.pid)
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(run.pid, signal.SIGINT)
+    return seen
 
 
 def finished(run: subprocess.Popen[bytes]) -> int:
@@ -116,7 +132,18 @@ def disturb(run: subprocess.Popen[bytes], chance: random.Random, seconds: float)
 
 
 def all_gone(processes: list[psutil.Process], seconds: float = 30.0) -> bool:
-    return not psutil.wait_procs([p for p in processes if p.pid != os.getpid()], timeout=seconds)[1]
+    until = time.monotonic() + seconds
+    while not all(map(ended, processes)) and time.monotonic() < until:
+        time.sleep(0.05)
+    return all(map(ended, processes))
+
+
+def ended(process: psutil.Process) -> bool:
+    """Whether it is gone, or is but a name that its parent has not asked after yet."""
+    try:
+        return bool(process.status() == psutil.STATUS_ZOMBIE)
+    except psutil.NoSuchProcess:
+        return True
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -139,23 +166,36 @@ def test_a_killed_run_run_again_is_as_one_undisturbed(
         assert dump(folder) == expected, "a run with nothing to do changes nothing"
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_a_run_stopped_by_ctrl_c_run_again_is_as_one_undisturbed(
+    seed: int, prepared: ClassFolder, undisturbed: tuple[dict[str, Any], float], tmp_path: Path
+) -> None:
+    expected, seconds = undisturbed
+    folder = copy_of(prepared, tmp_path)
+    run = start_run(folder)
+    time.sleep(random.Random(seed).uniform(0.0, seconds))
+    seen = ctrl_c(run)
+    finished(run)
+    assert all_gone(seen), "something was left running"
+    assert finished(start_run(folder)) == 0
+    assert dump(folder) == expected
+
+
 def test_ctrl_c_is_said_and_leaves_nothing_running(prepared: ClassFolder, tmp_path: Path) -> None:
     folder = copy_of(prepared, tmp_path)
     for late in ("xi", "yo"):  # so that the run is still at it, on however busy a machine
         Student(folder, late).hand_in(double="import time\ntime.sleep(15)\n\ndef double(x):\n    return 2 * x")
-    command = [sys.executable, "-m", "grader", "grade", str(folder.root), "--jobs", "2"]
     run = subprocess.Popen(
-        command,
+        command(folder),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # tests in the background are deaf to it
+        preexec_fn=hears,
     )
     assert run.stderr is not None
     said = run.stderr.readline()  # where it grades: the work begins
-    seen = tree(run.pid)
-    os.killpg(run.pid, signal.SIGINT)  # as a terminal sends it: to all of them
+    seen = ctrl_c(run)
     _, rest = run.communicate(timeout=100)
     assert run.returncode == 2
     assert said.startswith("Grading with 2 processes")
