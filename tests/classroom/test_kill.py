@@ -23,6 +23,7 @@ from nbgrader.api import Gradebook
 from grader.classroom.folder import ClassFolder
 from grader.classroom.run import grade_class
 from tests.classroom.conftest import Student
+from tests.processes import all_gone
 
 pytestmark = [pytest.mark.slow, pytest.mark.pool]
 SEEDS = range(50)
@@ -129,21 +130,6 @@ def disturb(run: subprocess.Popen[bytes], chance: random.Random, seconds: float)
         with contextlib.suppress(psutil.NoSuchProcess):
             victim.kill()
     return seen
-
-
-def all_gone(processes: list[psutil.Process], seconds: float = 30.0) -> bool:
-    until = time.monotonic() + seconds
-    while not all(map(ended, processes)) and time.monotonic() < until:
-        time.sleep(0.05)
-    return all(map(ended, processes))
-
-
-def ended(process: psutil.Process) -> bool:
-    """Whether it is gone, or is but a name that its parent has not asked after yet."""
-    try:
-        return bool(process.status() == psutil.STATUS_ZOMBIE)
-    except psutil.NoSuchProcess:
-        return True
 
 
 @pytest.mark.parametrize("seed", SEEDS)

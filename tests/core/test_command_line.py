@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
 import re
 import subprocess
 import sys
 import textwrap
-import time
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 from click.testing import CliRunner, Result
 
 from grader.cli import main
 from grader.exercises import catalogue, get
+from tests.processes import all_gone
 
 HEAD = "import os, sys, time\nimport torch\nfrom torch.autograd import Function\n"
 RELU = """
@@ -188,16 +191,8 @@ def test_code_without_an_answer_is_wrong_and_told_why(run: Any, name: str) -> No
     assert result.stderr == ""
 
 
-def alive(pid: int) -> bool:
-    state = Path(f"/proc/{pid}/stat")
-    try:
-        return state.read_text().rsplit(")", 1)[1].split()[0] != "Z"
-    except FileNotFoundError:
-        return False
-
-
 @pytest.mark.slow
-@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks processes up in /proc")
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no forks on this system")
 def test_a_process_that_the_code_forked_is_gone_afterwards(run: Any, tmp_path: Path) -> None:
     fork = f"""
     child = os.fork()
@@ -207,11 +202,8 @@ def test_a_process_that_the_code_forked_is_gone_afterwards(run: Any, tmp_path: P
     """
     assert verdict_of(run(relu(before=textwrap.dedent(fork)), "--json"))["passed"]
     pid = int((tmp_path / "pid").read_text())
-    for _ in range(100):
-        if not alive(pid):
-            return
-        time.sleep(0.1)
-    pytest.fail("the forked process is still there")
+    with contextlib.suppress(psutil.NoSuchProcess):
+        assert all_gone([psutil.Process(pid)], seconds=10), "the forked process is still there"
 
 
 @pytest.mark.slow
