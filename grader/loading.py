@@ -11,7 +11,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import signal
 import subprocess
 import sys
 import tempfile
@@ -22,6 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from grader.errors import GraderError
+from grader.grading.group import kill_group
 from grader.report import Finding, Report
 
 if TYPE_CHECKING:
@@ -118,13 +118,13 @@ class Child:
                 return f"its process was not ready after {STARTING:g} s"
             return f"it did not come to an end within {seconds:g} s: likely an endless loop"
         finally:
-            _kill_group(self.process)
+            kill_group(self.process)
 
     def close(self) -> None:
         if self.process.stdin is not None:
             with contextlib.suppress(BrokenPipeError):
                 self.process.stdin.close()
-        _kill_group(self.process)
+        kill_group(self.process)  # also what student code forked, which would go on for ever
         self.folder.cleanup()
 
 
@@ -133,16 +133,6 @@ def _must_exist(path: Path) -> None:
         raise FileProblem(
             f"there is no file {path}. Give the path of a Python file that defines the exercise's symbol."
         )
-
-
-def _kill_group(child: subprocess.Popen[bytes]) -> None:
-    """Also processes that student code forked, which would go on for ever."""
-    if hasattr(os, "killpg"):
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(child.pid, signal.SIGKILL)
-    elif child.poll() is None:
-        child.kill()
-    child.wait()
 
 
 def _how_it_ended(code: int, stderr: str) -> str:

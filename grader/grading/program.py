@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
-import os
-import signal
 import socket
 import struct
 import subprocess
@@ -16,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from grader.errors import GraderError
+from grader.grading.group import kill_group
 from grader.grading.level import Level
 from grader.grading.limits import Limits
 from grader.grading.sandbox import command
@@ -71,9 +69,7 @@ class Program:
         try:
             self.process.wait(timeout=5.0)  # it ends its children, then itself
         except subprocess.TimeoutExpired:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(self.process.pid, signal.SIGKILL)
-            self.process.wait()
+            kill_group(self.process)
 
 
 class SharedWarm:

@@ -23,6 +23,7 @@ from grader.errors import GraderError
 from grader.grading import landlock
 from grader.grading.bubblewrap import wrapping
 from grader.grading.confine import confine_child
+from grader.grading.group import kill_group
 from grader.grading.level import Level
 from grader.grading.limits import Limits
 from grader.grading.readable import PACKAGE, STUDENT_SIDE, python_paths
@@ -117,16 +118,34 @@ def try_level(level: Level, *, children: int = 1, module: str = "") -> dict[str,
     """
     argv = [sys.executable, "-m", "grader.grading.probe", level.as_text(), str(children), module]
     try:
-        run = subprocess.run(
-            command(level, argv), stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=90, check=False
-        )
-        result: dict[str, Any] = json.loads(run.stdout)
+        output, errors, code = _run(command(level, argv), seconds=90.0)
+        result: dict[str, Any] = json.loads(output)
     except (OSError, subprocess.TimeoutExpired) as error:
         return {"broken": [f"did not run: {error}"]}
     except json.JSONDecodeError:
-        last = (run.stderr.strip().splitlines() or [f"exit code {run.returncode}"])[-1]
+        last = (errors.strip().splitlines() or [f"exit code {code}"])[-1]
         return {"broken": [last]}
     return result
+
+
+def _run(argv: list[str], seconds: float) -> tuple[str, str, int]:
+    """What it wrote to stdout and stderr, and its exit code.
+
+    In a session of its own, killed as a whole: where bubblewrap alone is ended while it starts (by Ctrl+C, say), what
+    it has started waits for it for ever, deaf to all signals but SIGKILL.
+    """
+    process = subprocess.Popen(
+        argv,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    try:
+        return *process.communicate(timeout=seconds), process.returncode
+    finally:
+        kill_group(process)
 
 
 @functools.cache

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 from pathlib import Path
 
+import psutil
 import pytest
 
 from grader.errors import GraderError
 from grader.grading import sandbox
 from grader.grading.sandbox import Level, choose_level, command, environment, try_level
+from tests.processes import all_gone
 from tests.sandbox.levels import python_as, unavailable
 
 CHOOSE = """
@@ -120,6 +124,32 @@ def test_a_level_whose_promises_do_not_hold_is_not_taken(monkeypatch: pytest.Mon
 def test_a_level_that_cannot_start_says_so() -> None:
     broken = try_level(Level("bubblewrap", namespaces=True), module="no_such_module")["broken"]
     assert "no_such_module" in broken[0]
+
+
+# As bubblewrap while it starts: what it began hears no signal but SIGKILL. Then comes Ctrl+C.
+STARTS = """#!/bin/sh
+(trap '' INT; exec sleep 600) &
+echo $! > "$(dirname "$0")/began"
+kill -INT $PPID
+wait
+"""
+
+
+def test_what_is_tried_leaves_nothing_running_when_it_is_stopped(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bwrap = tmp_path / "bwrap"
+    bwrap.write_text(STARTS)
+    bwrap.chmod(0o755)
+    monkeypatch.setattr(sandbox, "_bubblewrap", lambda: str(bwrap))
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            try_level(Level("bubblewrap", namespaces=True))
+    finally:
+        signal.signal(signal.SIGINT, before)
+    with contextlib.suppress(psutil.NoSuchProcess):
+        assert all_gone([psutil.Process(int((tmp_path / "began").read_text()))])
 
 
 def test_the_environment_hands_on_nothing_of_the_callers(monkeypatch: pytest.MonkeyPatch) -> None:
